@@ -1,0 +1,5 @@
+//! `ruvio-core`: what a Ruvio node does, without the node.
+//!
+//! Everything here is a function of its arguments: time and randomness are passed in, nothing reads a
+//! clock, a file or a socket, nothing starts a thread. `ruvio-server` feeds it bytes and carries its
+//! answers out.
