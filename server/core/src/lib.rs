@@ -3,3 +3,6 @@
 //! Everything here is a function of its arguments: time and randomness are passed in, nothing reads a
 //! clock, a file or a socket, nothing starts a thread. `ruvio-server` feeds it bytes and carries its
 //! answers out.
+
+pub mod resp;
+pub mod text;
