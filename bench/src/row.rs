@@ -1,0 +1,58 @@
+//! The rows of the promise of speed. Each runs both sides and answers a [`Report`].
+//!
+//! A workload that one side cannot do becomes a failed line, and the row goes on.
+
+mod idem_limit;
+mod memory;
+mod quick;
+mod scaling;
+mod throughput;
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use crate::contest::Settings;
+use crate::report::Report;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Row {
+    /// SET/GET of 16 bytes, pipeline 16, 50 connections; lean load and redis-benchmark.
+    P1,
+    /// The same with pipeline 1.
+    P2,
+    /// INCR, lists, sets, hashes, sorted sets, MSET, LRANGE, 1 KiB and 64 KiB values.
+    Families,
+    /// IDEM and LIMIT against the same in Lua.
+    P4,
+    /// Bytes a key, growth and deletion.
+    P7,
+    /// Cost a request with more keys and with more connections.
+    P9,
+    /// All of the above.
+    All,
+    /// A minute at most: P1 small, no targets, answers checked.
+    Quick,
+}
+
+impl Row {
+    /// The rows that this one stands for, in order.
+    pub fn parts(self) -> Vec<Self> {
+        match self {
+            Self::All => vec![Self::P1, Self::P2, Self::Families, Self::P4, Self::P7, Self::P9],
+            row => vec![row],
+        }
+    }
+
+    /// Runs one part.
+    pub fn run(self, settings: &Settings) -> Result<Report> {
+        match self {
+            Self::P1 => throughput::pipelined(settings),
+            Self::P2 => throughput::unpipelined(settings),
+            Self::Families => throughput::families(settings),
+            Self::P4 => idem_limit::run(settings),
+            Self::P7 => memory::run(settings),
+            Self::P9 => scaling::run(settings),
+            Self::Quick | Self::All => quick::run(settings),
+        }
+    }
+}

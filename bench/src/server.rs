@@ -1,0 +1,179 @@
+//! One server process on a free loopback port, pinned to its core, ended by its pid whatever happens.
+
+pub mod binary;
+pub mod usage;
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::client::Client;
+use crate::cores::{Cores, pin_to};
+use usage::{Cpu, Memory};
+
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// Another process may take the port between our look and the server's bind.
+const START_ATTEMPTS: usize = 3;
+
+/// Which flags and which commands a server understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Valkey,
+    Ruvio,
+}
+
+/// A server that can be started: what it is and where its binary lies.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub kind: Kind,
+    pub binary: PathBuf,
+}
+
+pub struct Server {
+    pub kind: Kind,
+    pub address: SocketAddr,
+    child: Child,
+    directory: PathBuf,
+}
+
+impl Server {
+    pub fn start(model: &Model, cores: Cores) -> Result<Self> {
+        let mut last = None;
+        for _ in 0..START_ATTEMPTS {
+            match Self::attempt(model, cores) {
+                Ok(server) => return Ok(server),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.context("no attempt")?).with_context(|| format!("starting {}", model.binary.display()))
+    }
+
+    fn attempt(model: &Model, cores: Cores) -> Result<Self> {
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        let directory = std::env::temp_dir().join(format!("ruvio-bench-{}-{port}", std::process::id()));
+        std::fs::create_dir_all(&directory)?;
+        let spawned = spawn(model, port, &directory, cores);
+        let child = match spawned {
+            Ok(child) => child,
+            Err(error) => {
+                std::fs::remove_dir_all(&directory).ok();
+                return Err(error);
+            }
+        };
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        // From here on dropping ends the process.
+        let mut server = Self {
+            kind: model.kind,
+            address,
+            child,
+            directory,
+        };
+        server.wait_until_ready()?;
+        Ok(server)
+    }
+
+    fn wait_until_ready(&mut self) -> Result<()> {
+        let deadline = Instant::now() + START_TIMEOUT;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                let log = std::fs::read_to_string(self.directory.join("log")).unwrap_or_default();
+                let tail: Vec<&str> = log.lines().rev().take(5).collect();
+                bail!("the server ended at once ({status}): {tail:?}");
+            }
+            if let Ok(mut client) = self.client()
+                && client.call(&["PING"]).is_ok()
+            {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                bail!("no answer to PING within {START_TIMEOUT:?}");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub fn client(&self) -> Result<Client> {
+        Client::connect(self.address)
+    }
+
+    pub fn cpu(&self) -> Result<Cpu> {
+        Cpu::of(self.child.id())
+    }
+
+    pub fn memory(&self) -> Result<Memory> {
+        let used = self
+            .client()?
+            .info("memory", "used_memory")?
+            .context("INFO has no used_memory")?;
+        Ok(Memory {
+            used_bytes: used.trim().parse()?,
+            rss_bytes: usage::rss_bytes(self.child.id())?,
+        })
+    }
+
+    /// The version that the server itself states.
+    pub fn version(&self) -> Result<String> {
+        let mut client = self.client()?;
+        for field in ["ruvio_version", "valkey_version", "redis_version"] {
+            if let Some(version) = client.info("server", field)? {
+                return Ok(version);
+            }
+        }
+        bail!("INFO server names no version")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+        std::fs::remove_dir_all(&self.directory).ok();
+    }
+}
+
+/// Starts the process on the server's core. The bench's own thread moves there for the moment of the fork,
+/// so that every thread of the server inherits the pinning from its first instruction.
+fn spawn(model: &Model, port: u16, directory: &Path, cores: Cores) -> Result<Child> {
+    let port = port.to_string();
+    let mut command = orphan_safe(&model.binary);
+    command
+        .args([
+            "--port",
+            &port,
+            "--bind",
+            "127.0.0.1",
+            "--maxclients",
+            "10000",
+            "--dir",
+        ])
+        .arg(directory);
+    match model.kind {
+        Kind::Valkey => command.args(["--save", "", "--appendonly", "no", "--io-threads", "1"]),
+        Kind::Ruvio => command.args(["--durability", "memory", "--owner-threads", "1"]),
+    };
+    let log = std::fs::File::create(directory.join("log"))?;
+    command.stdin(Stdio::null()).stderr(log.try_clone()?).stdout(log);
+    pin_to(cores.server)?;
+    let child = command.spawn();
+    pin_to(cores.load)?;
+    child.context("spawn")
+}
+
+/// `setpriv` (util-linux) makes the kernel end the server when the bench is killed and cannot clean up.
+/// It replaces itself with the server, so the pid is the server's.
+fn orphan_safe(binary: &Path) -> Command {
+    let probe = Command::new("setpriv")
+        .args(["--pdeathsig", "KILL", "true"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if probe.is_ok_and(|status| status.success()) {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--"]).arg(binary);
+        return command;
+    }
+    Command::new(binary)
+}
