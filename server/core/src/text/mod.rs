@@ -7,4 +7,7 @@ pub mod crc16;
 pub mod double;
 pub mod escape;
 pub mod fold;
+pub mod glob;
+pub mod grisu;
+pub mod long_double;
 pub mod number;
