@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::cores::Cores;
 use crate::load::{Load, Outcome, Plan, Stop};
@@ -15,6 +15,9 @@ use crate::server::{Model, Server};
 use crate::workload::{Fill, Workload};
 
 const SEED: u64 = 0x0052_7576_696F;
+/// A run may take so many times the time that it should; then it ends with fewer requests.
+const PATIENCE: u32 = 8;
+const FILL_TIME: Duration = Duration::from_secs(300);
 const FILL_CONNECTIONS: usize = 4;
 const FILL_DEPTH: usize = 50;
 
@@ -129,7 +132,10 @@ impl Contest {
                 let (figure, requests) = measure(server, workload, shape, stop)
                     .with_context(|| format!("{} on {:?}", workload.name, server.kind))?;
                 if let Stop::After(_) = stop {
-                    stop = Stop::Requests(requests);
+                    stop = Stop::Requests {
+                        count: requests,
+                        within: self.time * PATIENCE,
+                    };
                 }
                 figures.push(figure);
             }
@@ -143,24 +149,25 @@ impl Contest {
 pub fn prepare(server: &Server, workload: &Workload) -> Result<()> {
     server.client()?.call(&["FLUSHALL", "SYNC"])?;
     for step in &workload.fill {
-        fill(server, step, 0)?;
+        fill(server, step)?;
     }
     Ok(())
 }
 
-/// Runs the fill's requests from serial number `from` on.
-pub fn fill(server: &Server, step: &Fill, from: u64) -> Result<Outcome> {
+/// Runs all of the fill's requests.
+pub fn fill(server: &Server, step: &Fill) -> Result<Outcome> {
     let plan = Plan {
         requests: &step.requests,
         follow_up: None,
         connections: FILL_CONNECTIONS,
         depth: FILL_DEPTH,
-        first_serial: from,
+        first_serial: 0,
         seed: SEED,
         probe: None,
     };
-    let outcome = Load::connect(server.address, &plan)?.run(Stop::Requests(step.count - from))?;
+    let outcome = Load::connect(server.address, &plan)?.run(all_of(step))?;
     refuse_errors(&outcome)?;
+    ensure_complete(&outcome, step)?;
     Ok(outcome)
 }
 
@@ -194,6 +201,24 @@ pub fn measure(server: &Server, workload: &Workload, shape: Shape, stop: Stop) -
         Figure::new(outcome.replies, outcome.elapsed, server_cpu, load_cpu),
         outcome.replies,
     ))
+}
+
+/// All of a fill, or an error: a keyspace half full would flatter.
+pub fn all_of(step: &Fill) -> Stop {
+    Stop::Requests {
+        count: step.count,
+        within: FILL_TIME,
+    }
+}
+
+pub fn ensure_complete(outcome: &Outcome, step: &Fill) -> Result<()> {
+    ensure!(
+        outcome.replies >= step.count,
+        "only {} of {} requests within {FILL_TIME:?}",
+        outcome.replies,
+        step.count
+    );
+    Ok(())
 }
 
 pub fn refuse_errors(outcome: &Outcome) -> Result<()> {

@@ -30,7 +30,21 @@ const EVENTS_MAX: usize = 512;
 pub enum Stop {
     After(Duration),
     /// Counts both legs of an exchange. With one seed, both sides of a contest get the very same requests.
-    Requests(u64),
+    /// On a machine that is busy with other things the time may pass first.
+    Requests {
+        count: u64,
+        within: Duration,
+    },
+}
+
+impl Stop {
+    /// The requests that may be sent, and for how long.
+    fn budget(self, legs: u64) -> (u64, Duration) {
+        match self {
+            Self::After(time) => (u64::MAX, time),
+            Self::Requests { count, within } => (count / legs, within),
+        }
+    }
 }
 
 /// What to send.
@@ -138,20 +152,9 @@ impl Load {
     /// Drives the load until `stop`, then until all that was sent is answered.
     pub fn run(mut self, stop: Stop) -> Result<Outcome> {
         let started = Instant::now();
-        let until = match stop {
-            Stop::After(time) => {
-                self.budget = u64::MAX;
-                Some(started + time)
-            }
-            Stop::Requests(count) => {
-                self.budget = if self.follow_up.is_some() {
-                    count / 2
-                } else {
-                    count
-                };
-                None
-            }
-        };
+        let legs = if self.follow_up.is_some() { 2 } else { 1 };
+        let (budget, time) = stop.budget(legs);
+        self.budget = budget;
         for index in 0..self.connections.len() {
             self.begin(index)?;
         }
@@ -161,7 +164,7 @@ impl Load {
         while self.busy > 0 {
             self.wait(&mut events)?;
             let now = Instant::now();
-            if until.is_some_and(|until| now >= until) {
+            if now - started >= time {
                 self.budget = 0;
             }
             for event in events.drain(..) {

@@ -7,6 +7,7 @@ mod client;
 mod contest;
 mod cores;
 mod load;
+mod priority;
 mod redis_benchmark;
 mod report;
 mod row;
@@ -18,10 +19,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
-use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use contest::Settings;
 use cores::{Cores, pin_to};
+use priority::Priority;
 use report::{Heading, machine};
 use row::Row;
 use server::{Kind, Model, Server, binary};
@@ -63,7 +65,8 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let settings = settings(&arguments)?;
     allow_many_sockets()?;
-    setpriority_process(None, arguments.nice).context("--nice")?;
+    let _priority = Priority::set(arguments.nice)?;
+    server::remove_leftovers();
     let heading = heading(&settings)?;
     pin_to(settings.cores.load)?;
     if settings.cores.shared() {

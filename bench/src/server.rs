@@ -18,6 +18,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Another process may take the port between our look and the server's bind.
 const START_ATTEMPTS: usize = 3;
 
+/// Then the bench's pid, a dash and the port.
+const DIRECTORY_PREFIX: &str = "ruvio-bench-";
+
 /// Which flags and which commands a server understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -53,7 +56,7 @@ impl Server {
 
     fn attempt(model: &Model, cores: Cores) -> Result<Self> {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
-        let directory = std::env::temp_dir().join(format!("ruvio-bench-{}-{port}", std::process::id()));
+        let directory = std::env::temp_dir().join(format!("{DIRECTORY_PREFIX}{}-{port}", std::process::id()));
         std::fs::create_dir_all(&directory)?;
         let spawned = spawn(model, port, &directory, cores);
         let child = match spawned {
@@ -160,6 +163,25 @@ fn spawn(model: &Model, port: u16, directory: &Path, cores: Cores) -> Result<Chi
     let child = command.spawn();
     pin_to(cores.load)?;
     child.context("spawn")
+}
+
+/// Removes the directories of earlier runs that were killed.
+pub fn remove_leftovers() {
+    let Ok(entries) = std::fs::read_dir(std::env::temp_dir()) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let pid = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(DIRECTORY_PREFIX)?.split('-').next());
+        let Some(pid) = pid.and_then(|pid| pid.parse::<u32>().ok()) else {
+            continue;
+        };
+        if !Path::new(&format!("/proc/{pid}")).exists() {
+            std::fs::remove_dir_all(entry.path()).ok();
+        }
+    }
 }
 
 /// `setpriv` (util-linux) makes the kernel end the server when the bench is killed and cannot clean up.

@@ -39,7 +39,7 @@ struct Holder {
 impl Holder {
     fn start(model: &Model, settings: &Settings, keys: u64) -> Result<Self> {
         let server = Server::start(model, settings.cores)?;
-        fill(&server, &fill_strings(keys, 16), 0)?;
+        fill(&server, &fill_strings(keys, 16))?;
         Ok(Self {
             server,
             workload: get(keys, 16),

@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 
 use super::{By, settled};
 use crate::client::Client;
-use crate::contest::{Pair, Settings, refuse_errors};
+use crate::contest::{Pair, Settings, all_of, ensure_complete, refuse_errors};
 use crate::load::template::{Source, words};
-use crate::load::{Load, Outcome, Plan, Stop};
+use crate::load::{Load, Outcome, Plan};
 use crate::report::{Line, Target};
 use crate::server::usage::{Cpu, Memory};
 use crate::server::{Kind, Model, Server};
@@ -91,9 +91,10 @@ fn run_phase(server: &Server, step: Fill) -> Result<Phase> {
         probe: Some(&probe),
     };
     let before = server.cpu()?;
-    let outcome = Load::connect(server.address, &plan)?.run(Stop::Requests(step.count))?;
+    let outcome = Load::connect(server.address, &plan)?.run(all_of(&step))?;
     let Cpu { waited_ns, .. } = server.cpu()? - before;
     refuse_errors(&outcome)?;
+    ensure_complete(&outcome, &step)?;
     let log = client.call(&["SLOWLOG", "GET", "-1"])?;
     let slow: Vec<f64> = log
         .elements()

@@ -103,7 +103,7 @@ fn both(settings: &Settings, filling: &Filling) -> Result<Pair<Size>> {
 fn size(settings: &Settings, model: &Model, filling: &Filling) -> Result<Size> {
     let server = Server::start(model, settings.cores)?;
     let before = settled(&server)?;
-    fill(&server, &filling.fill, 0)?;
+    fill(&server, &filling.fill)?;
     let after = settled(&server)?;
     Ok(By::BOTH.map(|by| (by.bytes(&after) - by.bytes(&before)) / filling.elements))
 }
