@@ -4,5 +4,13 @@
 //! clock, a file or a socket, nothing starts a thread. `ruvio-server` feeds it bytes and carries its
 //! answers out.
 
+pub mod command;
+pub mod effect;
+pub mod engine;
+pub mod error;
+pub mod exec;
+pub mod keyspace;
+pub mod memory;
 pub mod resp;
 pub mod text;
+pub mod value;

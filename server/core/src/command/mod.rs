@@ -1,0 +1,17 @@
+//! Commands: one row and one function each, a file (or folder) per family.
+//!
+//! A family's `COMMANDS` are its rows; `FAMILIES` joins them into the table.
+
+pub mod args;
+pub mod deadline;
+pub mod keys;
+pub mod spec;
+pub mod string;
+pub mod table;
+
+pub use args::{Args, OwnedArgs};
+pub use spec::Command;
+pub use table::{COMMANDS, CommandTable, Entry};
+
+/// Every family's rows.
+pub const FAMILIES: &[&[Command]] = &[string::COMMANDS];

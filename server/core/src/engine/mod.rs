@@ -1,0 +1,67 @@
+//! The engine: one owner thread's world as a pure machine. A command goes in with the time; a reply and
+//! parcels for other clients come out.
+//!
+//! It knows neither sockets nor threads. The server calls [`Engine::execute`] for each command in the
+//! order of its turn, takes `world.outbox`, `world.closing` and `world.unblocked` after it, and calls
+//! [`Engine::tick`] now and then.
+
+mod blocked;
+mod dispatch;
+pub mod host;
+pub mod session;
+mod world;
+
+pub use host::{Host, MemoryFigures};
+pub use world::{CommandStats, Parcel, Stats, World};
+
+use crate::exec::Now;
+use crate::keyspace::Shard;
+use session::ClientId;
+
+/// What the caller does with the connection after a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    Continue,
+    /// The client waits: its further commands stay unread until it is among `world.unblocked`.
+    Blocked,
+    /// Close once the reply has been sent.
+    Close,
+}
+
+pub struct Engine {
+    pub shard: Shard,
+    pub world: World,
+}
+
+impl Engine {
+    pub fn new(shard: Shard, host: Box<dyn Host>) -> Self {
+        Self { shard, world: World::new(host) }
+    }
+
+    /// A new connection; `addr` and `laddr` are its two ends as text.
+    pub fn connect(&mut self, addr: String, laddr: String, fd: i32, now: Now) -> ClientId {
+        self.world.stats.connections_received += 1;
+        self.world.sessions.open(addr, laddr, fd, now.ms())
+    }
+
+    /// The connection is gone: forgets everything it held.
+    pub fn disconnect(&mut self, client: ClientId) {
+        self.stop_waiting(client);
+        self.world.sessions.close(client);
+    }
+
+    /// Begins a turn: reads the clock from which the first command's time is counted.
+    pub fn begin_turn(&mut self) {
+        self.world.clock_us = self.world.host.clock_us();
+    }
+
+    /// Background work in a bounded slice: times out those who wait, frees what was deleted. `true` when
+    /// there is more to do at once.
+    pub fn tick(&mut self, now: Now) -> bool {
+        self.time_out(now);
+        self.shard.free_slice(TICK_BUDGET)
+    }
+}
+
+/// Elements a tick may free: a fraction of a millisecond.
+const TICK_BUDGET: usize = 2000;

@@ -1,0 +1,158 @@
+//! A client's connection as the commands see it: everything but the socket.
+
+use crate::command::OwnedArgs;
+use crate::exec::OnTimeout;
+use crate::resp::Protocol;
+
+/// Names a session for as long as the process lives: a serial number that only grows, and the place where
+/// the session stands. A stale id finds nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ClientId(u64);
+
+const INDEX_BITS: u32 = 20;
+
+impl ClientId {
+    /// No client: commands that the server runs by itself.
+    pub const NONE: Self = Self(0);
+
+    /// What `CLIENT ID` shows: 1 for the first connection.
+    pub fn serial(self) -> u64 {
+        self.0 >> INDEX_BITS
+    }
+
+    /// The place among the sessions; below 2^20 and reused.
+    #[inline]
+    pub fn index(self) -> usize {
+        (self.0 & ((1 << INDEX_BITS) - 1)) as usize
+    }
+}
+
+/// `CLIENT REPLY`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ReplyMode {
+    #[default]
+    On,
+    Off,
+    /// The reply of the next command is dropped.
+    SkipNext,
+    /// The command that runs now is the one whose reply is dropped.
+    Skip,
+}
+
+/// A command that waits for a key.
+pub struct Blocked {
+    pub command: u16,
+    pub args: OwnedArgs,
+    pub keys: OwnedArgs,
+    pub db: u16,
+    pub deadline_ms: Option<u64>,
+    pub on_timeout: OnTimeout,
+    pub since_ms: u64,
+}
+
+/// What the socket's side counts, for `CLIENT LIST` and `INFO`. Bytes.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Traffic {
+    pub query_buffer: usize,
+    pub query_buffer_free: usize,
+    /// Replies not yet taken by the socket.
+    pub output_pending: usize,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+}
+
+pub struct Session {
+    pub id: ClientId,
+    /// `127.0.0.1:50000`.
+    pub addr: String,
+    /// The local end.
+    pub laddr: String,
+    pub fd: i32,
+    pub protocol: Protocol,
+    pub db: u16,
+    pub created_ms: u64,
+    pub active_ms: u64,
+    /// The last command, for `CLIENT LIST`.
+    pub last_command: Option<u16>,
+    pub commands: u64,
+    pub reply_mode: ReplyMode,
+    pub no_touch: bool,
+    pub blocked: Option<Box<Blocked>>,
+    /// Close once what is owed has been sent.
+    pub closing: bool,
+    pub traffic: Traffic,
+}
+
+/// The sessions of one owner thread.
+#[derive(Default)]
+pub struct Sessions {
+    places: Vec<Option<Box<Session>>>,
+    free: Vec<u32>,
+    last_serial: u64,
+    live: usize,
+}
+
+impl Sessions {
+    pub fn open(&mut self, addr: String, laddr: String, fd: i32, now_ms: u64) -> ClientId {
+        self.last_serial += 1;
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() as u32 - 1
+        });
+        let id = ClientId(self.last_serial << INDEX_BITS | u64::from(index));
+        self.places[index as usize] = Some(Box::new(Session {
+            id,
+            addr,
+            laddr,
+            fd,
+            protocol: Protocol::Resp2,
+            db: 0,
+            created_ms: now_ms,
+            active_ms: now_ms,
+            last_command: None,
+            commands: 0,
+            reply_mode: ReplyMode::On,
+            no_touch: false,
+            blocked: None,
+            closing: false,
+            traffic: Traffic::default(),
+        }));
+        self.live += 1;
+        id
+    }
+
+    pub fn close(&mut self, id: ClientId) -> Option<Box<Session>> {
+        let place = self.places.get_mut(id.index())?;
+        if place.as_ref()?.id != id {
+            return None;
+        }
+        self.free.push(id.index() as u32);
+        self.live -= 1;
+        place.take()
+    }
+
+    #[inline]
+    pub fn get(&self, id: ClientId) -> Option<&Session> {
+        self.places.get(id.index())?.as_deref().filter(|s| s.id == id)
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, id: ClientId) -> Option<&mut Session> {
+        self.places.get_mut(id.index())?.as_deref_mut().filter(|s| s.id == id)
+    }
+
+    /// In the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = &Session> {
+        let mut all: Vec<&Session> = self.places.iter().filter_map(Option::as_deref).collect();
+        all.sort_unstable_by_key(|s| s.id);
+        all.into_iter()
+    }
+
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+}

@@ -1,0 +1,86 @@
+//! What an owner thread knows beside its keyspaces: sessions, statistics, and what is on its way out.
+
+use super::host::Host;
+use super::session::{ClientId, Sessions};
+use crate::command::COMMANDS;
+use crate::resp::Reply;
+
+/// Bytes for a client other than the one whose command runs (or pushes to it), in order.
+pub struct Parcel {
+    pub client: ClientId,
+    pub bytes: Vec<u8>,
+}
+
+/// Calls and time of one command. Microseconds.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct CommandStats {
+    pub calls: u64,
+    pub usec: u64,
+    pub rejected: u64,
+    pub failed: u64,
+}
+
+#[derive(Default)]
+pub struct Stats {
+    /// By command id.
+    pub commands: Vec<CommandStats>,
+    pub connections_received: u64,
+    pub connections_rejected: u64,
+    pub commands_processed: u64,
+    /// Error replies by their first word.
+    pub errors: std::collections::BTreeMap<String, u64>,
+}
+
+pub struct World {
+    pub sessions: Sessions,
+    /// Emptied by the caller after each command.
+    pub outbox: Vec<Parcel>,
+    /// Sessions that must be closed by the caller, once what is owed has been sent.
+    pub closing: Vec<ClientId>,
+    /// Sessions that no longer wait: the caller goes on with what they have sent meanwhile.
+    pub unblocked: Vec<ClientId>,
+    /// How many sessions wait for a key.
+    pub blocked_count: usize,
+    pub stats: Stats,
+    pub host: Box<dyn Host>,
+    /// `true` while more memory is used than `maxmemory` and nothing could be evicted.
+    pub out_of_memory: bool,
+    /// The host's clock when the running command began. Microseconds, monotonic.
+    pub clock_us: u64,
+}
+
+impl World {
+    pub fn new(host: Box<dyn Host>) -> Self {
+        let stats = Stats { commands: vec![CommandStats::default(); COMMANDS.len()], ..Stats::default() };
+        Self {
+            sessions: Sessions::default(),
+            outbox: Vec::new(),
+            closing: Vec::new(),
+            unblocked: Vec::new(),
+            blocked_count: 0,
+            stats,
+            host,
+            out_of_memory: false,
+            clock_us: 0,
+        }
+    }
+
+    /// Sends bytes written by `write`, in the client's own protocol. Nothing if it is gone.
+    pub fn send(&mut self, client: ClientId, write: impl FnOnce(&mut Reply)) {
+        if let Some(session) = self.sessions.get(client) {
+            let mut reply = Reply::new(session.protocol);
+            write(&mut reply);
+            self.outbox.push(Parcel { client, bytes: reply.take() });
+        }
+    }
+
+    /// Closes the session after what it is owed.
+    pub fn close(&mut self, client: ClientId) {
+        if let Some(session) = self.sessions.get_mut(client)
+            && !session.closing
+        {
+            session.closing = true;
+            self.closing.push(client);
+        }
+    }
+}

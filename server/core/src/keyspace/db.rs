@@ -1,0 +1,238 @@
+//! One database of a shard at one moment: how commands read and change keys.
+
+use super::collection::packed_generation;
+use super::{Classes, Collection, Event, Shard, Type, kind};
+use crate::effect::Effect;
+use crate::error::{Error, WRONG_TYPE};
+use crate::exec::Now;
+use crate::memory::{Expiry, NewValue, Put, Removed, Slot, Value};
+
+/// A key with its hash, computed once a command.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<'k> {
+    pub bytes: &'k [u8],
+    pub hash: u64,
+}
+
+pub struct Db<'a> {
+    pub shard: &'a mut Shard,
+    pub index: u16,
+    pub now: Now,
+    /// `CLIENT NO-TOUCH`: reads leave the access bits alone.
+    pub no_touch: bool,
+}
+
+impl Db<'_> {
+    #[inline]
+    pub fn key<'k>(&self, bytes: &'k [u8]) -> Key<'k> {
+        Key { bytes, hash: self.shard.heap.hash(bytes) }
+    }
+
+    /// The entry for reading: counts a hit or a miss and marks the entry as used. An entry past its time
+    /// is removed and counts as absent.
+    #[inline]
+    pub fn find(&mut self, key: Key<'_>) -> Option<Slot<'_, Collection>> {
+        if !self.is_live(key) {
+            self.shard.stats.misses += 1;
+            self.notify(Classes::KEY_MISS, "keymiss", key);
+            return None;
+        }
+        self.shard.stats.hits += 1;
+        let (no_touch, now_ms) = (self.no_touch, self.now.ms());
+        let access = self.shard.access;
+        let random = if access.lfu { self.shard.random() } else { 0 };
+        let mut slot = self.peek_mut(key)?;
+        if !no_touch {
+            let old = slot.access();
+            let new = access.used(old, now_ms, random);
+            // Comparing first leaves the cache line clean.
+            if new != old {
+                slot.set_access(new);
+            }
+        }
+        Some(slot)
+    }
+
+    /// The entry for changing it (or for looking without counting): an entry past its time is removed.
+    #[inline]
+    pub fn find_write(&mut self, key: Key<'_>) -> Option<Slot<'_, Collection>> {
+        if self.is_live(key) { self.peek_mut(key) } else { None }
+    }
+
+    /// The entry of that type for reading, or `WRONGTYPE`.
+    #[inline]
+    pub fn find_type(&mut self, key: Key<'_>, wanted: Type) -> Result<Option<Slot<'_, Collection>>, Error> {
+        match self.find(key) {
+            None => Ok(None),
+            Some(slot) if Type::of(slot.kind()) == wanted => Ok(Some(slot)),
+            Some(_) => Err(WRONG_TYPE),
+        }
+    }
+
+    /// The entry of that type for changing, or `WRONGTYPE`.
+    #[inline]
+    pub fn find_write_type(&mut self, key: Key<'_>, wanted: Type) -> Result<Option<Slot<'_, Collection>>, Error> {
+        match self.find_write(key) {
+            None => Ok(None),
+            Some(slot) if Type::of(slot.kind()) == wanted => Ok(Some(slot)),
+            Some(_) => Err(WRONG_TYPE),
+        }
+    }
+
+    /// A string's bytes for reading.
+    #[inline]
+    pub fn string(&mut self, key: Key<'_>) -> Result<Option<&[u8]>, Error> {
+        match self.find_type(key, Type::String)? {
+            Some(slot) => Ok(Some(slot.into_bytes())),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether the key is there, without counting or marking.
+    #[inline]
+    pub fn is_live(&mut self, key: Key<'_>) -> bool {
+        let table = &self.shard.databases[self.index as usize];
+        match table.get(&self.shard.heap, key.hash, key.bytes) {
+            None => false,
+            Some(entry) => match entry.expire_at_ms() {
+                Some(at) if at <= self.now.ms() => {
+                    self.expire(key);
+                    false
+                }
+                _ => true,
+            },
+        }
+    }
+
+    #[inline]
+    fn peek_mut(&mut self, key: Key<'_>) -> Option<Slot<'_, Collection>> {
+        let shard = &mut *self.shard;
+        shard.databases[self.index as usize].get_mut(&mut shard.heap, key.hash, key.bytes)
+    }
+
+    /// Stores a string: effect, touch and the drop of whatever was there. `true` if the key was there.
+    #[inline]
+    pub fn put_string(&mut self, key: Key<'_>, value: &[u8], expiry: Expiry) -> bool {
+        self.put_value(key, kind::STRING, value, expiry)
+    }
+
+    /// Stores a value that is one row (a string, an `IDEM` or a `LIMIT` record) whole.
+    #[inline]
+    pub fn put_value(&mut self, key: Key<'_>, kind: u8, value: &[u8], expiry: Expiry) -> bool {
+        let put = self.put(key, kind, NewValue::Bytes(value), expiry);
+        if self.shard.effects.on() {
+            let expire_at = match expiry {
+                Expiry::Clear => None,
+                Expiry::At(at) => Some(at),
+                Expiry::Keep => self.peek_mut(key).and_then(|slot| slot.expire_at_ms()),
+            };
+            let created = !put.replaced;
+            self.emit(Effect::Put { key: key.bytes, kind, value, expire_at, created });
+        }
+        self.touch(key);
+        put.replaced
+    }
+
+    /// Stores without effect or touch: for the families' writers, which emit their own finer effects.
+    /// Frees the large collection that stood there.
+    #[inline]
+    pub fn put(&mut self, key: Key<'_>, kind: u8, value: NewValue<'_, Collection>, expiry: Expiry) -> Put<Collection> {
+        let shard = &mut *self.shard;
+        let table = &mut shard.databases[self.index as usize];
+        let mut put = table.put(&mut shard.heap, key.hash, key.bytes, kind, value, expiry);
+        if let Some(old) = put.old_box.take() {
+            shard.bury(old);
+        }
+        if !put.replaced {
+            let fresh = shard.access.fresh(self.now.ms());
+            if let Some(mut slot) = self.peek_mut(key) {
+                slot.set_access(fresh);
+            }
+            self.notify(Classes::NEW, "new", key);
+        }
+        put
+    }
+
+    /// Removes the key with its effect and touch; `false` if it was not there. The caller notifies.
+    pub fn delete(&mut self, key: Key<'_>) -> bool {
+        if !self.is_live(key) {
+            return false;
+        }
+        let generation = self.generation_of(key);
+        self.remove(key);
+        self.emit(Effect::Delete { key: key.bytes, generation });
+        self.touch(key);
+        true
+    }
+
+    /// Removes without effect or touch.
+    pub fn remove(&mut self, key: Key<'_>) -> bool {
+        let shard = &mut *self.shard;
+        let table = &mut shard.databases[self.index as usize];
+        match table.remove(&mut shard.heap, key.hash, key.bytes) {
+            None => false,
+            Some(Removed { old_box, .. }) => {
+                if let Some(old) = old_box {
+                    shard.bury(old);
+                }
+                true
+            }
+        }
+    }
+
+    /// The generation of the collection at the key, if one is there.
+    pub fn generation_of(&self, key: Key<'_>) -> Option<u64> {
+        let table = &self.shard.databases[self.index as usize];
+        let entry = table.get(&self.shard.heap, key.hash, key.bytes)?;
+        if !Type::of(entry.kind()).is_collection() {
+            return None;
+        }
+        Some(match entry.value() {
+            Value::Bytes(bytes) => packed_generation(bytes),
+            Value::Boxed(collection) => collection.generation(),
+        })
+    }
+
+    /// Sets or clears the time at which the key goes, with effect and touch. `false`: no such key.
+    pub fn set_expiry(&mut self, key: Key<'_>, at_ms: Option<u64>) -> bool {
+        let Some(mut slot) = self.find_write(key) else { return false };
+        slot.set_expiry(at_ms);
+        self.emit(Effect::Expire { key: key.bytes, at: at_ms });
+        self.touch(key);
+        true
+    }
+
+    /// Removes an entry whose time has come.
+    #[cold]
+    pub fn expire(&mut self, key: Key<'_>) {
+        let generation = self.generation_of(key);
+        self.remove(key);
+        self.shard.stats.expired += 1;
+        self.emit(Effect::Delete { key: key.bytes, generation });
+        self.notify(Classes::EXPIRED, "expired", key);
+        self.shard.interest.touch(self.index, key.bytes);
+    }
+
+    /// Tells the readers of effects, if there are any.
+    #[inline]
+    pub fn emit(&mut self, effect: Effect<'_>) {
+        if self.shard.effects.on() {
+            self.shard.effects.push(self.index, &effect);
+        }
+    }
+
+    /// The key changed: counts it and wakes who watches or waits.
+    #[inline]
+    pub fn touch(&mut self, key: Key<'_>) {
+        self.shard.stats.changes += 1;
+        self.shard.interest.touch(self.index, key.bytes);
+    }
+
+    /// A keyspace event, if somebody configured its class.
+    #[inline]
+    pub fn notify(&mut self, class: Classes, name: &'static str, key: Key<'_>) {
+        if self.shard.notify.any(class) {
+            self.shard.events.push(Event { class, name, db: self.index, key: Box::from(key.bytes) });
+        }
+    }
+}

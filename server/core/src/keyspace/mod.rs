@@ -1,0 +1,139 @@
+//! The keyspace of a shard: its databases, and the one way in which commands change them.
+//!
+//! Invariants: every change goes through [`Db`], which also emits the effect that makes the same change
+//! elsewhere, and touches the key for those who listen. A key never holds an empty collection.
+
+pub mod access;
+pub mod collection;
+mod db;
+pub mod events;
+pub mod interest;
+mod kind;
+
+pub use access::AccessPolicy;
+pub use collection::Collection;
+pub use db::{Db, Key};
+pub use events::{Classes, Event};
+pub use interest::Interest;
+pub use kind::{Type, kind};
+
+use crate::effect::Effects;
+use crate::exec::Now;
+use crate::memory::{Heap, Table};
+
+/// Databases of a shard, as `SELECT` numbers them.
+pub const DATABASES: usize = 16;
+
+pub type KeyTable = Table<Collection>;
+
+/// Counters of a shard that `INFO` adds up.
+#[derive(Default, Clone, Copy, Debug)]
+pub struct ShardStats {
+    pub hits: u64,
+    pub misses: u64,
+    pub expired: u64,
+    pub expired_fields: u64,
+    pub evicted: u64,
+    /// Changes to keys since the start.
+    pub changes: u64,
+}
+
+/// One shard: everything that its owner thread alone touches.
+pub struct Shard {
+    pub heap: Heap,
+    /// A database is its table; `SWAPDB` swaps two.
+    pub databases: Vec<KeyTable>,
+    pub effects: Effects,
+    pub interest: Interest,
+    /// Events of the running command, published when it ends. Filled only for classes in `notify`.
+    pub events: Vec<Event>,
+    pub notify: Classes,
+    pub access: AccessPolicy,
+    pub stats: ShardStats,
+    /// The last generation given to a collection.
+    pub generation: u64,
+    /// The last fence given by `IDEM BEGIN`; only grows.
+    pub fence: u64,
+    /// The latest time this shard has seen, Unix µs.
+    pub clock_us: u64,
+    /// Large collections whose key is gone, freed a slice at a time.
+    pub graveyard: Vec<Box<Collection>>,
+    /// Whole tables to be freed a slice at a time.
+    pub flushed: Vec<KeyTable>,
+    random: u64,
+}
+
+impl Shard {
+    /// `seed` seeds the hash of the keys and is part of the shard's state; `random` is fresh entropy.
+    pub fn new(seed: u64, random: u64) -> Self {
+        Self {
+            heap: Heap::new(seed),
+            databases: (0..DATABASES).map(|_| Table::new()).collect(),
+            effects: Effects::default(),
+            interest: Interest::default(),
+            events: Vec::new(),
+            notify: Classes::default(),
+            access: AccessPolicy::default(),
+            stats: ShardStats::default(),
+            generation: 0,
+            fence: 0,
+            clock_us: 0,
+            graveyard: Vec::new(),
+            flushed: Vec::new(),
+            random: random | 1,
+        }
+    }
+
+    /// A random number (splitmix64, Steele et al. 2014). Its outcome reaches effects only as a result.
+    #[inline]
+    pub fn random(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// The time as this shard sees it: never earlier than what it has seen before.
+    #[inline]
+    pub fn advance(&mut self, now: Now) -> Now {
+        self.clock_us = self.clock_us.max(now.us);
+        Now { us: self.clock_us }
+    }
+
+    pub fn next_generation(&mut self) -> u64 {
+        self.generation += 1;
+        self.generation
+    }
+
+    /// Takes a large collection whose key is gone: small ones are freed now, large ones later in slices.
+    pub fn bury(&mut self, mut collection: Box<Collection>) {
+        if !collection.free_slice(&mut self.heap, FREE_AT_ONCE) {
+            self.graveyard.push(collection);
+        }
+    }
+
+    /// Frees a slice of what was deleted; `true` while there is more to do.
+    pub fn free_slice(&mut self, budget: usize) -> bool {
+        if let Some(collection) = self.graveyard.last_mut() {
+            if collection.free_slice(&mut self.heap, budget) {
+                self.graveyard.pop();
+            }
+        } else if let Some(table) = self.flushed.last_mut() {
+            let graveyard = &mut self.graveyard;
+            let done = table.clear_slice(&mut self.heap, budget, &mut |boxed, heap| {
+                let mut boxed = boxed;
+                if !boxed.free_slice(heap, FREE_AT_ONCE) {
+                    graveyard.push(boxed);
+                }
+            });
+            if done {
+                self.flushed.pop();
+            }
+        }
+        !self.graveyard.is_empty() || !self.flushed.is_empty()
+    }
+}
+
+/// Elements that a deletion frees on the spot: well under a tenth of a millisecond.
+const FREE_AT_ONCE: usize = 64;

@@ -1,0 +1,8 @@
+//! Values that have parts: how hashes, lists, sets and sorted sets stand in memory.
+//!
+//! A small collection is packed bytes in its entry: eight bytes of generation, then the elements. A large
+//! one is a boxed, indexed structure (a variant of `Collection`). When a collection outgrows its packed
+//! form is decided by the same options as in Valkey (`hash-max-listpack-entries` …), so that
+//! `OBJECT ENCODING` tells the truth.
+
+pub mod packed;
