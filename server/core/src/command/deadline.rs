@@ -2,7 +2,8 @@
 
 use crate::error::{Error, NOT_AN_INTEGER};
 use crate::exec::Now;
-use crate::text::{fold, parse_i64};
+use crate::text::fold;
+use crate::text::number::parse_i64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {

@@ -54,7 +54,7 @@ fn for_each_of_spec(spec: &KeySpec, args: Args<'_>, visit: &mut impl FnMut(usize
             (begin, last, step as usize)
         }
         Find::KeyNum { count_at, first, step } => {
-            let count = crate::text::parse_i64(args.try_get(begin + count_at as usize)?)?;
+            let count = crate::text::number::parse_i64(args.try_get(begin + count_at as usize)?)?;
             if count < 0 || count > args.len() as i64 {
                 return None;
             }

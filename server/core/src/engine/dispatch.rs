@@ -1,7 +1,7 @@
 //! From a command's words to its function: the checks, in Valkey's order, and what follows a command.
 
 use super::session::{ClientId, ReplyMode, Session};
-use super::{Engine, Flow};
+use super::{Ahead, Engine, Flow};
 use crate::command::{Args, COMMANDS, Entry};
 use crate::error::{self, Error};
 use crate::exec::{Caller, Exec, Failure, Now};
@@ -11,6 +11,19 @@ use crate::resp::{Protocol, Reply};
 impl Engine {
     /// Runs one command of `client` and appends its reply to `reply`.
     pub fn execute(&mut self, client: ClientId, args: Args<'_>, now: Now, reply: &mut Reply) -> Flow {
+        let ahead = Ahead { entry: COMMANDS.find(args.get(0)), ..Ahead::default() };
+        self.execute_ahead(client, args, ahead, now, reply)
+    }
+
+    /// The same for a command that was looked up ahead.
+    pub fn execute_ahead(
+        &mut self,
+        client: ClientId,
+        args: Args<'_>,
+        ahead: Ahead,
+        now: Now,
+        reply: &mut Reply,
+    ) -> Flow {
         let now = self.shard.advance(now);
         let Some(session) = self.world.sessions.get_mut(client) else { return Flow::Close };
         session.active_ms = now.ms();
@@ -20,7 +33,7 @@ impl Engine {
         }
         reply.set_proto(session.protocol);
         let start = reply.len();
-        let waits = match resolve(args) {
+        let waits = match resolve(ahead.entry, args) {
             Err(error) => {
                 self.reject(error, reply);
                 false
@@ -133,9 +146,8 @@ impl Engine {
 }
 
 /// The command's row, if the words name one and their number fits.
-fn resolve(args: Args<'_>) -> Result<&'static Entry, Error> {
-    let name = args.get(0);
-    let Some(entry) = COMMANDS.find(name) else { return Err(unknown_command(args)) };
+fn resolve(found: Option<&'static Entry>, args: Args<'_>) -> Result<&'static Entry, Error> {
+    let Some(entry) = found else { return Err(unknown_command(args)) };
     let entry = match args.try_get(1) {
         Some(sub) if entry.is_container() => match COMMANDS.subcommand(entry, sub) {
             Some(sub) => sub,

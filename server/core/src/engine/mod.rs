@@ -14,8 +14,9 @@ mod world;
 pub use host::{Host, MemoryFigures};
 pub use world::{CommandStats, Parcel, Stats, World};
 
+use crate::command::{Args, COMMANDS, Entry, keys};
 use crate::exec::Now;
-use crate::keyspace::Shard;
+use crate::keyspace::{Key, Shard};
 use session::ClientId;
 
 /// What the caller does with the connection after a command.
@@ -26,6 +27,15 @@ pub enum Flow {
     Blocked,
     /// Close once the reply has been sent.
     Close,
+}
+
+/// What is known of a command before its turn: found while it is parsed, so that memory is asked for early.
+#[derive(Clone, Copy, Default)]
+pub struct Ahead {
+    pub(crate) entry: Option<&'static Entry>,
+    pub(crate) db: u16,
+    /// Where the first key stands and its hash; no key, no hash.
+    pub(crate) hash: Option<u64>,
 }
 
 pub struct Engine {
@@ -48,6 +58,41 @@ impl Engine {
     pub fn disconnect(&mut self, client: ClientId) {
         self.stop_waiting(client);
         self.world.sessions.close(client);
+    }
+
+    /// Looks the command up, hashes its first key and asks memory for its bucket.
+    #[inline]
+    pub fn look_ahead(&self, client: ClientId, args: Args<'_>) -> Ahead {
+        let Some(entry) = COMMANDS.find(args.get(0)) else { return Ahead::default() };
+        let Some(at) = keys::first_key(entry.spec, args) else {
+            return Ahead { entry: Some(entry), ..Ahead::default() };
+        };
+        let hash = self.shard.heap.hash(args.get(at));
+        let db = self.world.sessions.get(client).map_or(0, |s| s.db);
+        self.shard.databases[db as usize].prefetch(&self.shard.heap, hash);
+        Ahead { entry: Some(entry), db, hash: Some(hash) }
+    }
+
+    /// Asks memory for the entry, its bucket having arrived.
+    #[inline]
+    pub fn prefetch_entry(&self, ahead: &Ahead) {
+        if let Some(hash) = ahead.hash {
+            self.shard.databases[ahead.db as usize].prefetch_entry(&self.shard.heap, hash);
+        }
+    }
+
+    pub fn is_authenticated(&self, client: ClientId) -> bool {
+        self.world.sessions.get(client).is_some()
+    }
+
+    /// `proto-max-bulk-len`, bytes.
+    pub fn max_bulk_len(&self) -> u64 {
+        512 * 1024 * 1024
+    }
+
+    /// `tcp-keepalive`, `None` for off.
+    pub fn keep_alive_seconds(&self) -> Option<u64> {
+        Some(300)
     }
 
     /// Begins a turn: reads the clock from which the first command's time is counted.

@@ -65,6 +65,12 @@ impl World {
         }
     }
 
+    /// Whether the caller has something to carry out.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        !(self.outbox.is_empty() && self.closing.is_empty() && self.unblocked.is_empty())
+    }
+
     /// Sends bytes written by `write`, in the client's own protocol. Nothing if it is gone.
     pub fn send(&mut self, client: ClientId, write: impl FnOnce(&mut Reply)) {
         if let Some(session) = self.sessions.get(client) {

@@ -83,7 +83,7 @@ impl Db<'_> {
     #[inline]
     pub fn string(&mut self, key: Key<'_>) -> Result<Option<&[u8]>, Error> {
         match self.find_type(key, Type::String)? {
-            Some(slot) => Ok(Some(slot.into_bytes())),
+            Some(slot) => Ok(Some(slot.into_entry().bytes())),
             None => Ok(None),
         }
     }

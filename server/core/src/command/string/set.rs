@@ -39,13 +39,13 @@ pub(super) fn set(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
             {
                 return Err(WRONG_TYPE.into());
             }
-            (Some(slot), Condition::IfEqual(wanted)) => slot.bytes() == wanted,
+            (Some(slot), Condition::IfEqual(wanted)) => slot.entry().bytes() == wanted,
             _ => false,
         };
         present = old.is_some();
         if options.get {
             match &old {
-                Some(slot) => x.reply.bulk(slot.bytes()),
+                Some(slot) => x.reply.bulk(slot.entry().bytes()),
                 None => x.reply.null(),
             }
         }

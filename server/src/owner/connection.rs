@@ -1,0 +1,195 @@
+//! One client's socket: bytes in, bytes out, and how much of either is waiting.
+//!
+//! Invariants: what is received is either executed in its turn or kept in `input`; what could not be sent
+//! is kept in `pending`, in order. Both are counted in real bytes. Knows nothing of commands.
+
+use std::os::fd::OwnedFd;
+
+use ruvio_core::engine::session::ClientId;
+use ruvio_core::resp::Decoder;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
+
+/// Why input is not taken on at the moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hold {
+    None,
+    /// The client's command waits for a key.
+    Blocked,
+    /// The client does not read its replies.
+    Stalled,
+}
+
+pub struct Connection {
+    pub fd: OwnedFd,
+    pub client: ClientId,
+    /// Received and not yet executed: the start of a command, or what follows a blocked one.
+    pub input: Vec<u8>,
+    pub decoder: Decoder,
+    pending: Vec<u8>,
+    /// How much of `pending` is sent.
+    sent: usize,
+    pub hold: Hold,
+    /// The socket may have more to read (edge-triggered: it will not say so again).
+    pub readable: bool,
+    /// The peer will send no more: read until the end, since no further edge will come.
+    pub peer_done: bool,
+    /// Close when `pending` is sent; nothing more is read.
+    pub closing: bool,
+    /// Listed to be served at the end of the turn.
+    pub listed: bool,
+    /// Part of this turn's replies is in the turn's buffer.
+    pub has_range: bool,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    /// Since when `pending` is above the soft limit, Unix ms.
+    pub over_soft_since: Option<u64>,
+}
+
+/// What a read gave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Received {
+    Bytes(usize),
+    /// Nothing for now.
+    Empty,
+    /// The peer is done, or broken.
+    Closed,
+}
+
+impl Connection {
+    pub fn new(fd: OwnedFd, client: ClientId) -> Self {
+        Self {
+            fd,
+            client,
+            input: Vec::new(),
+            decoder: Decoder::new(),
+            pending: Vec::new(),
+            sent: 0,
+            hold: Hold::None,
+            readable: false,
+            peer_done: false,
+            closing: false,
+            listed: false,
+            has_range: false,
+            bytes_in: 0,
+            bytes_out: 0,
+            over_soft_since: None,
+        }
+    }
+
+    /// One read. A short one has drained the socket: the edge will come again.
+    pub fn receive(&mut self, into: &mut [u8]) -> Received {
+        let wanted = into.len();
+        match rustix::net::recv(&self.fd, into, RecvFlags::empty()) {
+            Ok((0, _)) => Received::Closed,
+            Ok((count, _)) => {
+                self.bytes_in += count as u64;
+                self.readable = count == wanted || self.peer_done;
+                Received::Bytes(count)
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {
+                self.readable = false;
+                Received::Empty
+            }
+            Err(_) => Received::Closed,
+        }
+    }
+
+    /// One read of at most `room` bytes behind what `input` holds.
+    pub fn receive_input(&mut self, room: usize) -> Received {
+        let mut input = std::mem::take(&mut self.input);
+        let held = input.len();
+        input.resize(held + room, 0);
+        let received = self.receive(&mut input[held..]);
+        let count = if let Received::Bytes(count) = received { count } else { 0 };
+        input.truncate(held + count);
+        self.input = input;
+        received
+    }
+
+    /// Forgets replies that nobody will read.
+    pub fn drop_pending(&mut self) {
+        self.pending = Vec::new();
+        self.sent = 0;
+    }
+
+    /// Sends, or keeps what the socket does not take now. `false`: the peer is gone.
+    pub fn send(&mut self, bytes: &[u8]) -> bool {
+        if self.unsent() > 0 {
+            self.pending.extend_from_slice(bytes);
+            return self.flush();
+        }
+        match self.write(bytes) {
+            Some(count) => {
+                if count < bytes.len() {
+                    self.pending.clear();
+                    self.sent = 0;
+                    self.pending.extend_from_slice(&bytes[count..]);
+                }
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Keeps bytes to be sent by the next `flush`.
+    pub fn keep(&mut self, bytes: &[u8]) {
+        self.pending.extend_from_slice(bytes);
+    }
+
+    /// Sends what is pending, as far as it goes. `false`: the peer is gone.
+    pub fn flush(&mut self) -> bool {
+        while self.sent < self.pending.len() {
+            let pending = std::mem::take(&mut self.pending);
+            let result = self.write(&pending[self.sent..]);
+            self.pending = pending;
+            match result {
+                None => return false,
+                Some(0) => break,
+                Some(count) => self.sent += count,
+            }
+        }
+        if self.sent == self.pending.len() {
+            self.sent = 0;
+            self.pending.clear();
+            if self.pending.capacity() > KEPT_CAPACITY {
+                self.pending = Vec::new();
+            }
+        } else if self.sent > KEPT_CAPACITY && self.sent > self.pending.len() / 2 {
+            self.pending.drain(..self.sent);
+            self.sent = 0;
+        }
+        true
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Option<usize> {
+        match rustix::net::send(&self.fd, bytes, SendFlags::NOSIGNAL) {
+            Ok(count) => {
+                self.bytes_out += count as u64;
+                Some(count)
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Some(0),
+            Err(_) => None,
+        }
+    }
+
+    /// Bytes of replies that the socket has not taken.
+    pub fn unsent(&self) -> usize {
+        self.pending.len() - self.sent
+    }
+
+    /// Real bytes held for this client.
+    pub fn memory(&self) -> usize {
+        self.pending.capacity() + self.input.capacity() + self.decoder.heap_len()
+    }
+
+    /// Gives back the room of a large request that is done.
+    pub fn shrink_input(&mut self) {
+        if self.input.is_empty() && self.input.capacity() > KEPT_CAPACITY {
+            self.input = Vec::new();
+        }
+    }
+}
+
+/// Room a quiet connection may keep.
+const KEPT_CAPACITY: usize = 16 * 1024;

@@ -1,0 +1,182 @@
+//! An owner thread: one current-thread runtime around one gathered turn, the sockets it serves and the
+//! keyspaces it alone touches.
+//!
+//! Invariant: nothing here waits while commands could run; background work comes in slices between turns.
+
+mod connection;
+mod connections;
+mod listener;
+mod poll;
+mod turn;
+
+use std::io;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use ruvio_core::engine::Engine;
+use ruvio_core::exec::Now;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::watch;
+
+use connection::Hold;
+use connections::Connections;
+pub use listener::Listener;
+use poll::{Poller, Ready};
+use turn::Turn;
+
+/// Between slices of background work.
+const TICK: Duration = Duration::from_millis(10);
+/// Turns before other tasks of the runtime (signals, timers) get a chance.
+const TURNS_IN_A_ROW: usize = 64;
+/// Tokens from here on are listeners; below, connections by their place.
+const LISTENERS: u64 = 1 << 32;
+
+pub struct Owner {
+    engine: Engine,
+    connections: Connections,
+    listeners: Vec<Listener>,
+    turn: Turn,
+    /// Connections to be served one by one after the gathered ones.
+    listed: Vec<u32>,
+    max_clients: usize,
+    next_tick: Instant,
+}
+
+impl Owner {
+    pub fn new(engine: Engine, listeners: Vec<Listener>, max_clients: usize) -> Self {
+        Self {
+            engine,
+            connections: Connections::default(),
+            listeners,
+            turn: Turn::new(),
+            listed: Vec::new(),
+            max_clients,
+            next_tick: Instant::now(),
+        }
+    }
+
+    /// Serves until `stop` turns true.
+    pub async fn run(mut self, mut stop: watch::Receiver<bool>) -> io::Result<()> {
+        let poller = Poller::new()?;
+        for (index, listener) in self.listeners.iter().enumerate() {
+            poller.watch_level(&listener.fd, LISTENERS + index as u64)?;
+        }
+        let mut poller = AsyncFd::new(poller)?;
+        let mut events: Vec<Ready> = Vec::new();
+        let mut ready: Vec<u32> = Vec::new();
+        while !*stop.borrow() {
+            let mut turns = 0;
+            loop {
+                poller.get_mut().poll(&mut events)?;
+                if events.is_empty() && self.listed.is_empty() {
+                    break;
+                }
+                self.take_events(poller.get_mut(), &events, &mut ready)?;
+                self.serve(&mut ready, now());
+                turns += 1;
+                if Instant::now() >= self.next_tick {
+                    self.tick();
+                }
+                if turns == TURNS_IN_A_ROW {
+                    break;
+                }
+            }
+            if turns == TURNS_IN_A_ROW {
+                tokio::task::yield_now().await;
+                continue;
+            }
+            let wake = self.next_tick;
+            tokio::select! {
+                biased;
+                guard = poller.readable() => guard?.clear_ready(),
+                _ = stop.changed() => {}
+                () = tokio::time::sleep_until(wake.into()) => self.tick(),
+            }
+        }
+        self.finish();
+        Ok(())
+    }
+
+    /// Sorts events into connections to be read, and does what cannot wait for the turn.
+    fn take_events(&mut self, poller: &Poller, events: &[Ready], ready: &mut Vec<u32>) -> io::Result<()> {
+        for event in events {
+            if event.token >= LISTENERS {
+                self.accept((event.token - LISTENERS) as usize, poller)?;
+                continue;
+            }
+            let index = event.token as u32;
+            let Some(connection) = self.connections.get_mut(index) else { continue };
+            connection.peer_done |= event.peer_done;
+            if connection.hold == Hold::Blocked && event.peer_done {
+                connection.closing = true;
+                connection.drop_pending();
+                self.list(index);
+                continue;
+            }
+            let unsent = connection.unsent() > 0;
+            if event.readable {
+                connection.readable = true;
+                if connection.hold == Hold::None && !connection.closing {
+                    ready.push(index);
+                }
+            }
+            if event.writable && (unsent || self.is_stalled(index)) {
+                self.list(index);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_stalled(&self, index: u32) -> bool {
+        self.connections.get(index).is_some_and(|c| c.hold == Hold::Stalled)
+    }
+
+    fn is_authenticated(&self, index: u32) -> bool {
+        self.connections.get(index).is_some_and(|c| self.engine.is_authenticated(c.client))
+    }
+
+    /// Has the connection served at the end of the turn.
+    fn list(&mut self, index: u32) {
+        if let Some(connection) = self.connections.get_mut(index)
+            && !connection.listed
+        {
+            connection.listed = true;
+            self.listed.push(index);
+        }
+    }
+
+    fn close(&mut self, index: u32) {
+        if let Some(connection) = self.connections.remove(index) {
+            self.engine.disconnect(connection.client);
+        }
+    }
+
+    /// A slice of background work.
+    fn tick(&mut self) {
+        let now = now();
+        let more = self.engine.tick(now);
+        self.deliver_news(now);
+        let pause = if more { Duration::ZERO } else { TICK };
+        let mut next = Instant::now() + pause;
+        if let Some(deadline) = self.engine.next_deadline_ms() {
+            let left = Duration::from_millis(deadline.saturating_sub(now.ms()).max(1));
+            next = next.min(Instant::now() + left);
+        }
+        self.next_tick = next;
+    }
+
+    /// Sends what is owed, once, and closes.
+    fn finish(&mut self) {
+        for index in self.connections.places() {
+            if let Some(connection) = self.connections.get_mut(index) {
+                let _ = connection.flush();
+            }
+            self.close(index);
+        }
+    }
+}
+
+/// The wall clock.
+fn now() -> Now {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Now { us: since.as_micros() as u64 }
+}

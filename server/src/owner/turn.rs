@@ -1,0 +1,461 @@
+//! The gathered turn: what all ready connections sent is received into one arena, parsed, its keys
+//! prefetched, executed, and answered from one buffer with one send a connection.
+//!
+//! Gathering is what makes a command cheap: system calls and cache misses are shared by all that is ready.
+//! Connections that do not fit the common case (a request larger than a read, input left over from a
+//! blocked command, a client that has yet to authenticate) are served one by one from their own `input`.
+
+use ruvio_core::command::Args;
+use ruvio_core::engine::{Ahead, Flow};
+use ruvio_core::exec::Now;
+use ruvio_core::resp::{Decoded, Limits, Protocol, Reply, Span};
+
+use super::Owner;
+use super::connection::{Hold, Received};
+
+/// One command of a turn.
+struct Parsed {
+    connection: u32,
+    /// Its first span.
+    first: u32,
+    argc: u32,
+    ahead: Ahead,
+}
+
+/// What one connection sent, in the arena.
+struct Arrival {
+    connection: u32,
+    start: usize,
+    end: usize,
+}
+
+/// Replies of one connection, in the turn's buffer.
+struct Range {
+    connection: u32,
+    start: usize,
+    end: usize,
+}
+
+/// Buffers of a turn, kept from one to the next.
+pub struct Turn {
+    arena: Vec<u8>,
+    arrivals: Vec<Arrival>,
+    spans: Vec<Span>,
+    commands: Vec<Parsed>,
+    reply: Reply,
+    ranges: Vec<Range>,
+}
+
+const ARENA: usize = 512 * 1024;
+/// One read of one connection; a full one leaves the rest to the next turn, so that none starves.
+const READ: usize = 16 * 1024;
+/// Commands by which an entry's prefetch runs ahead of its execution.
+const LOOK_AHEAD: usize = 6;
+/// Replies gathered before they are sent early.
+const REPLIES: usize = 256 * 1024;
+/// Unsent replies above which a client's further commands are left unread.
+const STALL: usize = 1024 * 1024;
+/// The same for a client that has yet to authenticate: it is closed.
+const STALL_UNAUTHENTICATED: usize = 16 * 1024;
+/// Replies of one turn above which the buffer is given back afterwards.
+const REPLY_KEPT: usize = 1024 * 1024;
+
+impl Turn {
+    pub fn new() -> Self {
+        Self { arena: vec![0; ARENA], ..Self::empty() }
+    }
+
+    /// Stands in while the real one is borrowed: allocates nothing.
+    fn empty() -> Self {
+        Self {
+            arena: Vec::new(),
+            arrivals: Vec::new(),
+            spans: Vec::new(),
+            commands: Vec::new(),
+            reply: Reply::new(Protocol::Resp2),
+            ranges: Vec::new(),
+        }
+    }
+}
+
+impl Owner {
+    /// Serves the connections in `ready` (their places), in turns of one arena each.
+    pub(super) fn serve(&mut self, ready: &mut Vec<u32>, now: Now) {
+        self.engine.begin_turn();
+        let mut taken = 0;
+        while taken < ready.len() {
+            taken += self.gather(&ready[taken..]);
+            self.parse();
+            self.execute(now);
+            self.release();
+        }
+        ready.clear();
+        self.serve_listed(now);
+    }
+
+    /// Receives into the arena as long as a read fits; returns how many connections were seen to.
+    fn gather(&mut self, ready: &[u32]) -> usize {
+        let mut at = 0;
+        self.turn.arrivals.clear();
+        for (seen, &index) in ready.iter().enumerate() {
+            if at + READ > ARENA {
+                return seen;
+            }
+            let authenticated = self.is_authenticated(index);
+            let Some(connection) = self.connections.get_mut(index) else { continue };
+            if connection.closing || connection.hold != Hold::None {
+                continue;
+            }
+            if !connection.input.is_empty() || !authenticated {
+                self.list(index);
+                continue;
+            }
+            match connection.receive(&mut self.turn.arena[at..at + READ]) {
+                Received::Bytes(count) => {
+                    self.turn.arrivals.push(Arrival { connection: index, start: at, end: at + count });
+                    at += count;
+                }
+                Received::Empty => continue,
+                Received::Closed => connection.closing = true,
+            }
+            if connection.readable || connection.closing {
+                self.list(index);
+            }
+        }
+        ready.len()
+    }
+
+    /// Cuts the arrivals into commands, looks each up, and asks memory for the keys' buckets.
+    fn parse(&mut self) {
+        let Self { turn, connections, engine, listed, .. } = self;
+        turn.spans.clear();
+        turn.commands.clear();
+        let limits = Limits { authenticated: true, max_bulk_len: engine.max_bulk_len() };
+        for arrival in &turn.arrivals {
+            let Some(connection) = connections.get_mut(arrival.connection) else { continue };
+            let mut at = arrival.start;
+            loop {
+                let first = turn.spans.len() as u32;
+                match connection.decoder.decode(&mut turn.arena, at, arrival.end, &mut turn.spans, &limits) {
+                    Decoded::Command { argc, next } => {
+                        let args = Args::new(&turn.arena, &turn.spans[first as usize..]);
+                        let ahead = engine.look_ahead(connection.client, args);
+                        turn.commands.push(Parsed { connection: arrival.connection, first, argc, ahead });
+                        at = next;
+                    }
+                    Decoded::Skip { next } => at = next,
+                    Decoded::Incomplete { .. } => break,
+                    // What cannot be parsed is kept and met again, after the commands before it.
+                    Decoded::Fail(_) | Decoded::Close => {
+                        connection.decoder = Default::default();
+                        break;
+                    }
+                }
+                if at == arrival.end {
+                    break;
+                }
+            }
+            if at < arrival.end {
+                connection.input.extend_from_slice(&turn.arena[at..arrival.end]);
+                if !connection.listed {
+                    connection.listed = true;
+                    listed.push(arrival.connection);
+                }
+            }
+        }
+    }
+
+    /// Executes the turn's commands in order.
+    fn execute(&mut self, now: Now) {
+        let mut turn = std::mem::replace(&mut self.turn, Turn::empty());
+        let mut index = 0;
+        while index < turn.commands.len() {
+            let connection = turn.commands[index].connection;
+            let from = turn.reply.len();
+            let after = turn.commands[index..].iter().position(|c| c.connection != connection);
+            let group = index..after.map_or(turn.commands.len(), |count| index + count);
+            let mut range_start = from;
+            for at in group.clone() {
+                if let Some(next) = turn.commands.get(at + LOOK_AHEAD) {
+                    self.engine.prefetch_entry(&next.ahead);
+                }
+                let parsed = &turn.commands[at];
+                let spans = &turn.spans[parsed.first as usize..(parsed.first + parsed.argc) as usize];
+                let Some(client) = self.connections.get_mut(connection).map(|c| c.client) else { break };
+                let args = Args::new(&turn.arena, spans);
+                let flow = self.engine.execute_ahead(client, args, parsed.ahead, now, &mut turn.reply);
+                if self.engine.world.has_news() {
+                    self.end_range(connection, &mut range_start, &mut turn);
+                    self.deliver(connection, &mut turn);
+                    range_start = turn.reply.len();
+                }
+                if flow != Flow::Continue || turn.reply.len() - from > REPLIES {
+                    self.end_range(connection, &mut range_start, &mut turn);
+                    if !self.go_on(connection, flow, &mut turn) {
+                        self.put_back(connection, &turn, at + 1..group.end, flow);
+                        break;
+                    }
+                    range_start = turn.reply.len();
+                }
+            }
+            self.end_range(connection, &mut range_start, &mut turn);
+            if turn.reply.len() > REPLIES {
+                self.send_ranges(&mut turn);
+            }
+            index = group.end;
+        }
+        self.turn = turn;
+    }
+
+    /// Whether the connection's next command may run now; large replies are sent first.
+    fn go_on(&mut self, index: u32, flow: Flow, turn: &mut Turn) -> bool {
+        match flow {
+            Flow::Continue => {
+                self.send_ranges(turn);
+                let Some(connection) = self.connections.get_mut(index) else { return false };
+                if connection.unsent() > STALL {
+                    connection.hold = Hold::Stalled;
+                }
+                connection.hold == Hold::None
+            }
+            Flow::Blocked => {
+                if let Some(connection) = self.connections.get_mut(index) {
+                    connection.hold = Hold::Blocked;
+                }
+                false
+            }
+            Flow::Close => {
+                if let Some(connection) = self.connections.get_mut(index) {
+                    connection.closing = true;
+                }
+                self.list(index);
+                false
+            }
+        }
+    }
+
+    /// Keeps commands that must not run yet in front of what is left of the input. They are written anew,
+    /// since quotes of inline commands are already resolved.
+    fn put_back(&mut self, index: u32, turn: &Turn, commands: std::ops::Range<usize>, flow: Flow) {
+        let Some(connection) = self.connections.get_mut(index) else { return };
+        if flow == Flow::Close || commands.is_empty() {
+            return;
+        }
+        let mut words = Reply::new(Protocol::Resp2);
+        for parsed in &turn.commands[commands] {
+            words.array(parsed.argc as usize);
+            for span in &turn.spans[parsed.first as usize..(parsed.first + parsed.argc) as usize] {
+                words.bulk(span.of(&turn.arena));
+            }
+        }
+        // The decoder may stand within a partial command behind these: it starts again from here.
+        connection.decoder = Default::default();
+        connection.input.splice(0..0, words.as_slice().iter().copied());
+    }
+
+    /// Sends the turn's replies.
+    fn release(&mut self) {
+        let mut turn = std::mem::replace(&mut self.turn, Turn::empty());
+        self.send_ranges(&mut turn);
+        if turn.reply.capacity() > REPLY_KEPT {
+            turn.reply = Reply::new(Protocol::Resp2);
+        }
+        self.turn = turn;
+    }
+
+    fn send_ranges(&mut self, turn: &mut Turn) {
+        for range in turn.ranges.drain(..) {
+            let Some(connection) = self.connections.get_mut(range.connection) else { continue };
+            connection.has_range = false;
+            if !connection.send(&turn.reply.as_slice()[range.start..range.end]) {
+                connection.closing = true;
+                connection.drop_pending();
+            }
+            if connection.unsent() > 0 || connection.closing {
+                self.list(range.connection);
+            }
+        }
+        turn.reply.clear();
+    }
+
+    /// Ends a range of replies at the buffer's end and starts the next there.
+    fn end_range(&mut self, connection: u32, start: &mut usize, turn: &mut Turn) {
+        let end = turn.reply.len();
+        if end > *start {
+            turn.ranges.push(Range { connection, start: *start, end });
+            if let Some(connection) = self.connections.get_mut(connection) {
+                connection.has_range = true;
+            }
+        }
+        *start = end;
+    }
+
+    /// Takes what the last command had for other clients.
+    fn deliver(&mut self, current: u32, turn: &mut Turn) {
+        let mut outbox = std::mem::take(&mut self.engine.world.outbox);
+        for parcel in outbox.drain(..) {
+            let index = parcel.client.index() as u32;
+            let Some(connection) = self.connections.get_mut(index).filter(|c| c.client == parcel.client) else {
+                continue;
+            };
+            // Behind its replies of this turn, if there are any; else it is sent when the turn ends.
+            if index == current || connection.has_range {
+                let start = turn.reply.len();
+                turn.reply.raw(&parcel.bytes);
+                let end = turn.reply.len();
+                turn.ranges.push(Range { connection: index, start, end });
+                connection.has_range = true;
+            } else {
+                connection.keep(&parcel.bytes);
+                self.list(index);
+            }
+        }
+        self.engine.world.outbox = outbox;
+        let mut gone = std::mem::take(&mut self.engine.world.closing);
+        for client in gone.drain(..) {
+            let index = client.index() as u32;
+            if let Some(connection) = self.connections.get_mut(index).filter(|c| c.client == client) {
+                connection.closing = true;
+                self.list(index);
+            }
+        }
+        self.engine.world.closing = gone;
+        let mut free = std::mem::take(&mut self.engine.world.unblocked);
+        for client in free.drain(..) {
+            let index = client.index() as u32;
+            if let Some(connection) = self.connections.get_mut(index).filter(|c| c.client == client) {
+                connection.hold = Hold::None;
+                self.list(index);
+            }
+        }
+        self.engine.world.unblocked = free;
+    }
+
+    /// Carries out what came of work outside a command (`tick`).
+    pub(super) fn deliver_news(&mut self, now: Now) {
+        if self.engine.world.has_news() {
+            let mut turn = std::mem::replace(&mut self.turn, Turn::empty());
+            self.deliver(u32::MAX, &mut turn);
+            self.send_ranges(&mut turn);
+            self.turn = turn;
+        }
+        self.serve_listed(now);
+    }
+
+    /// Serves, one by one, the connections that need more than the common case, until none is listed.
+    fn serve_listed(&mut self, now: Now) {
+        let mut rounds = std::mem::take(&mut self.listed);
+        for index in rounds.drain(..) {
+            if let Some(connection) = self.connections.get_mut(index) {
+                connection.listed = false;
+                if !connection.flush() {
+                    connection.closing = true;
+                    connection.drop_pending();
+                }
+                if connection.hold == Hold::Stalled && connection.unsent() <= STALL / 2 {
+                    connection.hold = Hold::None;
+                }
+                self.serve_one(index, now);
+            }
+        }
+        if self.listed.is_empty() {
+            self.listed = rounds;
+        }
+    }
+
+    /// Reads and executes from the connection's own input.
+    fn serve_one(&mut self, index: u32, now: Now) {
+        let mut turn = std::mem::replace(&mut self.turn, Turn::empty());
+        let mut read = false;
+        loop {
+            self.execute_input(index, now, &mut turn);
+            self.send_ranges(&mut turn);
+            let Some(connection) = self.connections.get_mut(index) else { break };
+            if connection.closing || connection.hold != Hold::None || !connection.readable || read {
+                break;
+            }
+            // One read a turn, of at least what the partial request still wants, within doubling.
+            let room = READ.max(connection.input.len().min(ARENA));
+            match connection.receive_input(room) {
+                Received::Bytes(_) => read = true,
+                Received::Empty => break,
+                Received::Closed => connection.closing = true,
+            }
+        }
+        self.turn = turn;
+        self.after_input(index);
+    }
+
+    /// Executes whole commands of `input`.
+    fn execute_input(&mut self, index: u32, now: Now, turn: &mut Turn) {
+        let Some(connection) = self.connections.get_mut(index) else { return };
+        if connection.hold != Hold::None || connection.input.is_empty() {
+            return;
+        }
+        let mut input = std::mem::take(&mut connection.input);
+        let mut decoder = std::mem::take(&mut connection.decoder);
+        let client = connection.client;
+        let mut at = 0;
+        let mut spans: Vec<Span> = Vec::new();
+        let mut range_start = turn.reply.len();
+        while at < input.len() {
+            spans.clear();
+            let limits = Limits {
+                authenticated: self.is_authenticated(index),
+                max_bulk_len: self.engine.max_bulk_len(),
+            };
+            let end = input.len();
+            let flow = match decoder.decode(&mut input, at, end, &mut spans, &limits) {
+                Decoded::Command { next, .. } => {
+                    at = next;
+                    self.engine.execute(client, Args::new(&input, &spans), now, &mut turn.reply)
+                }
+                Decoded::Skip { next } => {
+                    at = next;
+                    continue;
+                }
+                Decoded::Incomplete { .. } => break,
+                Decoded::Fail(error) => {
+                    turn.reply.error(error.text());
+                    at = input.len();
+                    Flow::Close
+                }
+                Decoded::Close => {
+                    at = input.len();
+                    Flow::Close
+                }
+            };
+            self.end_range(index, &mut range_start, turn);
+            if self.engine.world.has_news() {
+                self.deliver(index, turn);
+            }
+            if flow != Flow::Continue || turn.reply.len() > REPLIES {
+                if !self.go_on(index, flow, turn) {
+                    break;
+                }
+            }
+            range_start = turn.reply.len();
+        }
+        if let Some(connection) = self.connections.get_mut(index) {
+            input.drain(..at);
+            connection.input = input;
+            connection.decoder = decoder;
+            connection.shrink_input();
+        }
+    }
+
+    /// Closes what is to be closed and keeps listed what can go on at once.
+    fn after_input(&mut self, index: u32) {
+        let authenticated = self.is_authenticated(index);
+        let Some(connection) = self.connections.get_mut(index) else { return };
+        if !authenticated && connection.unsent() > STALL_UNAUTHENTICATED {
+            connection.closing = true;
+            connection.drop_pending();
+        }
+        if connection.closing && connection.unsent() == 0 {
+            self.close(index);
+        } else if connection.readable && !connection.closing && connection.hold == Hold::None {
+            self.list(index);
+        }
+    }
+}
