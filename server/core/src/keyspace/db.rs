@@ -144,10 +144,6 @@ impl Db<'_> {
             shard.bury(old);
         }
         if !put.replaced {
-            let fresh = shard.access.fresh(self.now.ms());
-            if let Some(mut slot) = self.peek_mut(key) {
-                slot.set_access(fresh);
-            }
             self.notify(Classes::NEW, "new", key);
         }
         put

@@ -98,7 +98,10 @@ impl Shard {
     #[inline]
     pub fn advance(&mut self, now: Now) -> Now {
         self.clock_us = self.clock_us.max(now.us);
-        Now { us: self.clock_us }
+        let now = Now { us: self.clock_us };
+        // An overwritten key counts as used: by LRU it is young again, by LFU it keeps its count.
+        self.heap.set_access_on_put(self.access.fresh(now.ms()), !self.access.lfu);
+        now
     }
 
     pub fn next_generation(&mut self) -> u64 {
