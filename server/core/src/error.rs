@@ -21,17 +21,24 @@ impl Error {
     }
 
     pub fn wrong_arity(full_name: &str) -> Self {
-        Self(Cow::Owned(format!("ERR wrong number of arguments for '{full_name}' command")))
+        Self(Cow::Owned(format!(
+            "ERR wrong number of arguments for '{full_name}' command"
+        )))
     }
 
     pub fn invalid_expire(full_name: &str) -> Self {
-        Self(Cow::Owned(format!("ERR invalid expire time in '{full_name}' command")))
+        Self(Cow::Owned(format!(
+            "ERR invalid expire time in '{full_name}' command"
+        )))
     }
 
     /// `ERR unknown subcommand 'x'. Try CLIENT HELP.`
     pub fn unknown_subcommand(given: &[u8], parent: &str) -> Self {
         let given = String::from_utf8_lossy(&given[..given.len().min(128)]).into_owned();
-        Self(Cow::Owned(format!("ERR unknown subcommand '{given}'. Try {} HELP.", parent.to_uppercase())))
+        Self(Cow::Owned(format!(
+            "ERR unknown subcommand '{given}'. Try {} HELP.",
+            parent.to_uppercase()
+        )))
     }
 }
 
@@ -42,8 +49,7 @@ impl From<String> for Error {
 }
 
 pub const SYNTAX: Error = Error::new("ERR syntax error");
-pub const WRONG_TYPE: Error =
-    Error::new("WRONGTYPE Operation against a key holding the wrong kind of value");
+pub const WRONG_TYPE: Error = Error::new("WRONGTYPE Operation against a key holding the wrong kind of value");
 pub const NOT_AN_INTEGER: Error = Error::new("ERR value is not an integer or out of range");
 pub const NOT_A_FLOAT: Error = Error::new("ERR value is not a valid float");
 pub const OUT_OF_RANGE: Error = Error::new("ERR value is out of range");
@@ -51,6 +57,5 @@ pub const NOT_POSITIVE: Error = Error::new("ERR value is out of range, must be p
 pub const INDEX_OUT_OF_RANGE: Error = Error::new("ERR index out of range");
 pub const NO_SUCH_KEY: Error = Error::new("ERR no such key");
 pub const OVERFLOW: Error = Error::new("ERR increment or decrement would overflow");
-pub const STRING_TOO_LONG: Error =
-    Error::new("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
+pub const STRING_TOO_LONG: Error = Error::new("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
 pub const OOM: Error = Error::new("OOM command not allowed when used memory > 'maxmemory'.");

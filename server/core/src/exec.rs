@@ -98,6 +98,10 @@ impl Exec<'_> {
             return Ok(());
         }
         let deadline_ms = (timeout_ms > 0).then(|| self.now.ms().saturating_add(timeout_ms));
-        Err(Failure::Block(Box::new(Block { keys: OwnedArgs::from_words(keys), deadline_ms, on_timeout })))
+        Err(Failure::Block(Box::new(Block {
+            keys: OwnedArgs::from_words(keys),
+            deadline_ms,
+            on_timeout,
+        })))
     }
 }

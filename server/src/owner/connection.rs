@@ -5,10 +5,10 @@
 
 use std::os::fd::OwnedFd;
 
-use ruvio_core::engine::session::ClientId;
-use ruvio_core::resp::Decoder;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
+use ruvio_core::engine::session::ClientId;
+use ruvio_core::resp::Decoder;
 
 /// Why input is not taken on at the moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,7 +101,11 @@ impl Connection {
         let held = input.len();
         input.resize(held + room, 0);
         let received = self.receive(&mut input[held..]);
-        let count = if let Received::Bytes(count) = received { count } else { 0 };
+        let count = if let Received::Bytes(count) = received {
+            count
+        } else {
+            0
+        };
         input.truncate(held + count);
         self.input = input;
         received

@@ -42,6 +42,8 @@ impl Connections {
 
     /// The places that are taken.
     pub fn places(&self) -> Vec<u32> {
-        (0..self.places.len() as u32).filter(|i| self.get(*i).is_some()).collect()
+        (0..self.places.len() as u32)
+            .filter(|i| self.get(*i).is_some())
+            .collect()
     }
 }

@@ -31,7 +31,10 @@ impl Listener {
         socket.bind(&address.into())?;
         socket.listen(backlog)?;
         let address = socket.local_addr()?.as_socket().unwrap_or(address);
-        Ok(Self { fd: socket.into(), address })
+        Ok(Self {
+            fd: socket.into(),
+            address,
+        })
     }
 }
 
@@ -67,14 +70,16 @@ impl Owner {
         if let Some(seconds) = self.engine.keep_alive_seconds() {
             let every = std::time::Duration::from_secs(seconds);
             let _ = socket.set_tcp_keepalive(
-                &TcpKeepalive::new().with_time(every).with_interval(every / 3).with_retries(3),
+                &TcpKeepalive::new()
+                    .with_time(every)
+                    .with_interval(every / 3)
+                    .with_retries(3),
             );
         }
         let peer = socket.peer_addr().ok().and_then(|a| a.as_socket());
         let local = socket.local_addr().ok().and_then(|a| a.as_socket());
-        let text = |address: Option<SocketAddr>| {
-            address.unwrap_or(self.listeners[listener].address).to_string()
-        };
+        let text =
+            |address: Option<SocketAddr>| address.unwrap_or(self.listeners[listener].address).to_string();
         let (addr, laddr) = (text(peer), text(local));
         let fd: OwnedFd = socket.into();
         let client = self.engine.connect(addr, laddr, fd.as_raw_fd(), now());

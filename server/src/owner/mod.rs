@@ -104,7 +104,9 @@ impl Owner {
                 continue;
             }
             let index = event.token as u32;
-            let Some(connection) = self.connections.get_mut(index) else { continue };
+            let Some(connection) = self.connections.get_mut(index) else {
+                continue;
+            };
             connection.peer_done |= event.peer_done;
             if connection.hold == Hold::Blocked && event.peer_done {
                 connection.closing = true;
@@ -127,11 +129,15 @@ impl Owner {
     }
 
     fn is_stalled(&self, index: u32) -> bool {
-        self.connections.get(index).is_some_and(|c| c.hold == Hold::Stalled)
+        self.connections
+            .get(index)
+            .is_some_and(|c| c.hold == Hold::Stalled)
     }
 
     fn is_authenticated(&self, index: u32) -> bool {
-        self.connections.get(index).is_some_and(|c| self.engine.is_authenticated(c.client))
+        self.connections
+            .get(index)
+            .is_some_and(|c| self.engine.is_authenticated(c.client))
     }
 
     /// Has the connection served at the end of the turn.
@@ -178,5 +184,7 @@ impl Owner {
 /// The wall clock.
 fn now() -> Now {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Now { us: since.as_micros() as u64 }
+    Now {
+        us: since.as_micros() as u64,
+    }
 }

@@ -27,7 +27,10 @@ const EVENTS: usize = 256;
 
 impl Poller {
     pub fn new() -> std::io::Result<Self> {
-        Ok(Self { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: Vec::with_capacity(EVENTS) })
+        Ok(Self {
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            events: Vec::with_capacity(EVENTS),
+        })
     }
 
     /// Watches a connection: told once per change, for reading and writing.
@@ -38,15 +41,27 @@ impl Poller {
 
     /// Watches a listener: told as long as somebody waits to be accepted.
     pub fn watch_level(&self, fd: impl AsFd, token: u64) -> std::io::Result<()> {
-        Ok(epoll::add(&self.epoll, fd, EventData::new_u64(token), EventFlags::IN)?)
+        Ok(epoll::add(
+            &self.epoll,
+            fd,
+            EventData::new_u64(token),
+            EventFlags::IN,
+        )?)
     }
 
     /// What is ready now, without waiting.
     pub fn poll(&mut self, into: &mut Vec<Ready>) -> std::io::Result<()> {
         into.clear();
         self.events.clear();
-        let none = Timespec { tv_sec: 0, tv_nsec: 0 };
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), Some(&none)) {
+        let none = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        match epoll::wait(
+            &self.epoll,
+            rustix::buffer::spare_capacity(&mut self.events),
+            Some(&none),
+        ) {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => return Ok(()),
             Err(error) => return Err(error.into()),

@@ -62,7 +62,10 @@ const REPLY_KEPT: usize = 1024 * 1024;
 
 impl Turn {
     pub fn new() -> Self {
-        Self { arena: vec![0; ARENA], ..Self::empty() }
+        Self {
+            arena: vec![0; ARENA],
+            ..Self::empty()
+        }
     }
 
     /// Stands in while the real one is borrowed: allocates nothing.
@@ -102,7 +105,9 @@ impl Owner {
                 return seen;
             }
             let authenticated = self.is_authenticated(index);
-            let Some(connection) = self.connections.get_mut(index) else { continue };
+            let Some(connection) = self.connections.get_mut(index) else {
+                continue;
+            };
             if connection.closing || connection.hold != Hold::None {
                 continue;
             }
@@ -112,7 +117,11 @@ impl Owner {
             }
             match connection.receive(&mut self.turn.arena[at..at + READ]) {
                 Received::Bytes(count) => {
-                    self.turn.arrivals.push(Arrival { connection: index, start: at, end: at + count });
+                    self.turn.arrivals.push(Arrival {
+                        connection: index,
+                        start: at,
+                        end: at + count,
+                    });
                     at += count;
                 }
                 Received::Empty => continue,
@@ -127,20 +136,39 @@ impl Owner {
 
     /// Cuts the arrivals into commands, looks each up, and asks memory for the keys' buckets.
     fn parse(&mut self) {
-        let Self { turn, connections, engine, listed, .. } = self;
+        let Self {
+            turn,
+            connections,
+            engine,
+            listed,
+            ..
+        } = self;
         turn.spans.clear();
         turn.commands.clear();
-        let limits = Limits { authenticated: true, max_bulk_len: engine.max_bulk_len() };
+        let limits = Limits {
+            authenticated: true,
+            max_bulk_len: engine.max_bulk_len(),
+        };
         for arrival in &turn.arrivals {
-            let Some(connection) = connections.get_mut(arrival.connection) else { continue };
+            let Some(connection) = connections.get_mut(arrival.connection) else {
+                continue;
+            };
             let mut at = arrival.start;
             loop {
                 let first = turn.spans.len() as u32;
-                match connection.decoder.decode(&mut turn.arena, at, arrival.end, &mut turn.spans, &limits) {
+                match connection
+                    .decoder
+                    .decode(&mut turn.arena, at, arrival.end, &mut turn.spans, &limits)
+                {
                     Decoded::Command { argc, next } => {
                         let args = Args::new(&turn.arena, &turn.spans[first as usize..]);
                         let ahead = engine.look_ahead(connection.client, args);
-                        turn.commands.push(Parsed { connection: arrival.connection, first, argc, ahead });
+                        turn.commands.push(Parsed {
+                            connection: arrival.connection,
+                            first,
+                            argc,
+                            ahead,
+                        });
                         at = next;
                     }
                     Decoded::Skip { next } => at = next,
@@ -172,7 +200,9 @@ impl Owner {
         while index < turn.commands.len() {
             let connection = turn.commands[index].connection;
             let from = turn.reply.len();
-            let after = turn.commands[index..].iter().position(|c| c.connection != connection);
+            let after = turn.commands[index..]
+                .iter()
+                .position(|c| c.connection != connection);
             let group = index..after.map_or(turn.commands.len(), |count| index + count);
             let mut range_start = from;
             for at in group.clone() {
@@ -181,9 +211,13 @@ impl Owner {
                 }
                 let parsed = &turn.commands[at];
                 let spans = &turn.spans[parsed.first as usize..(parsed.first + parsed.argc) as usize];
-                let Some(client) = self.connections.get_mut(connection).map(|c| c.client) else { break };
+                let Some(client) = self.connections.get_mut(connection).map(|c| c.client) else {
+                    break;
+                };
                 let args = Args::new(&turn.arena, spans);
-                let flow = self.engine.execute_ahead(client, args, parsed.ahead, now, &mut turn.reply);
+                let flow = self
+                    .engine
+                    .execute_ahead(client, args, parsed.ahead, now, &mut turn.reply);
                 if self.engine.world.has_news() {
                     self.end_range(connection, &mut range_start, &mut turn);
                     self.deliver(connection, &mut turn);
@@ -212,7 +246,9 @@ impl Owner {
         match flow {
             Flow::Continue => {
                 self.send_ranges(turn);
-                let Some(connection) = self.connections.get_mut(index) else { return false };
+                let Some(connection) = self.connections.get_mut(index) else {
+                    return false;
+                };
                 if connection.unsent() > STALL {
                     connection.hold = Hold::Stalled;
                 }
@@ -237,7 +273,9 @@ impl Owner {
     /// Keeps commands that must not run yet in front of what is left of the input. They are written anew,
     /// since quotes of inline commands are already resolved.
     fn put_back(&mut self, index: u32, turn: &Turn, commands: std::ops::Range<usize>, flow: Flow) {
-        let Some(connection) = self.connections.get_mut(index) else { return };
+        let Some(connection) = self.connections.get_mut(index) else {
+            return;
+        };
         if flow == Flow::Close || commands.is_empty() {
             return;
         }
@@ -265,7 +303,9 @@ impl Owner {
 
     fn send_ranges(&mut self, turn: &mut Turn) {
         for range in turn.ranges.drain(..) {
-            let Some(connection) = self.connections.get_mut(range.connection) else { continue };
+            let Some(connection) = self.connections.get_mut(range.connection) else {
+                continue;
+            };
             connection.has_range = false;
             if !connection.send(&turn.reply.as_slice()[range.start..range.end]) {
                 connection.closing = true;
@@ -282,7 +322,11 @@ impl Owner {
     fn end_range(&mut self, connection: u32, start: &mut usize, turn: &mut Turn) {
         let end = turn.reply.len();
         if end > *start {
-            turn.ranges.push(Range { connection, start: *start, end });
+            turn.ranges.push(Range {
+                connection,
+                start: *start,
+                end,
+            });
             if let Some(connection) = self.connections.get_mut(connection) {
                 connection.has_range = true;
             }
@@ -295,7 +339,11 @@ impl Owner {
         let mut outbox = std::mem::take(&mut self.engine.world.outbox);
         for parcel in outbox.drain(..) {
             let index = parcel.client.index() as u32;
-            let Some(connection) = self.connections.get_mut(index).filter(|c| c.client == parcel.client) else {
+            let Some(connection) = self
+                .connections
+                .get_mut(index)
+                .filter(|c| c.client == parcel.client)
+            else {
                 continue;
             };
             // Behind its replies of this turn, if there are any; else it is sent when the turn ends.
@@ -303,7 +351,11 @@ impl Owner {
                 let start = turn.reply.len();
                 turn.reply.raw(&parcel.bytes);
                 let end = turn.reply.len();
-                turn.ranges.push(Range { connection: index, start, end });
+                turn.ranges.push(Range {
+                    connection: index,
+                    start,
+                    end,
+                });
                 connection.has_range = true;
             } else {
                 connection.keep(&parcel.bytes);
@@ -370,7 +422,9 @@ impl Owner {
         loop {
             self.execute_input(index, now, &mut turn);
             self.send_ranges(&mut turn);
-            let Some(connection) = self.connections.get_mut(index) else { break };
+            let Some(connection) = self.connections.get_mut(index) else {
+                break;
+            };
             if connection.closing || connection.hold != Hold::None || !connection.readable || read {
                 break;
             }
@@ -388,7 +442,9 @@ impl Owner {
 
     /// Executes whole commands of `input`.
     fn execute_input(&mut self, index: u32, now: Now, turn: &mut Turn) {
-        let Some(connection) = self.connections.get_mut(index) else { return };
+        let Some(connection) = self.connections.get_mut(index) else {
+            return;
+        };
         if connection.hold != Hold::None || connection.input.is_empty() {
             return;
         }
@@ -408,7 +464,8 @@ impl Owner {
             let flow = match decoder.decode(&mut input, at, end, &mut spans, &limits) {
                 Decoded::Command { next, .. } => {
                     at = next;
-                    self.engine.execute(client, Args::new(&input, &spans), now, &mut turn.reply)
+                    self.engine
+                        .execute(client, Args::new(&input, &spans), now, &mut turn.reply)
                 }
                 Decoded::Skip { next } => {
                     at = next;
@@ -447,7 +504,9 @@ impl Owner {
     /// Closes what is to be closed and keeps listed what can go on at once.
     fn after_input(&mut self, index: u32) {
         let authenticated = self.is_authenticated(index);
-        let Some(connection) = self.connections.get_mut(index) else { return };
+        let Some(connection) = self.connections.get_mut(index) else {
+            return;
+        };
         if !authenticated && connection.unsent() > STALL_UNAUTHENTICATED {
             connection.closing = true;
             connection.drop_pending();

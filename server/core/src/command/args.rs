@@ -37,7 +37,9 @@ impl<'a> Args<'a> {
     pub fn iter_from(&self, from: usize) -> impl ExactSizeIterator<Item = &'a [u8]> + Clone + use<'a> {
         let bytes = self.bytes;
         let spans = self.spans.get(from..).unwrap_or(&[]);
-        spans.iter().map(move |s| &bytes[s.start as usize..s.start as usize + s.len as usize])
+        spans
+            .iter()
+            .map(move |s| &bytes[s.start as usize..s.start as usize + s.len as usize])
     }
 
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + Clone + use<'a> {
@@ -46,7 +48,10 @@ impl<'a> Args<'a> {
 
     /// The same words without the first `count`: what follows a container command's sub-command.
     pub fn skip(&self, count: usize) -> Args<'a> {
-        Args { bytes: self.bytes, spans: &self.spans[count.min(self.spans.len())..] }
+        Args {
+            bytes: self.bytes,
+            spans: &self.spans[count.min(self.spans.len())..],
+        }
     }
 
     pub fn to_owned(&self) -> OwnedArgs {
@@ -73,7 +78,10 @@ impl OwnedArgs {
     pub fn push(&mut self, word: &[u8]) {
         let start = self.bytes.len() as u32;
         self.bytes.extend_from_slice(word);
-        self.spans.push(Span { start, len: word.len() as u32 });
+        self.spans.push(Span {
+            start,
+            len: word.len() as u32,
+        });
     }
 
     pub fn view(&self) -> Args<'_> {

@@ -32,7 +32,8 @@ impl Unit {
         if amount <= 0 {
             return Err(Error::invalid_expire(command));
         }
-        self.moment(amount, now).ok_or_else(|| Error::invalid_expire(command))
+        self.moment(amount, now)
+            .ok_or_else(|| Error::invalid_expire(command))
     }
 
     /// The moment in Unix milliseconds (never below zero); `None` beyond what 63 bits of milliseconds hold.

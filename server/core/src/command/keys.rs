@@ -16,12 +16,16 @@ pub fn for_each_key(command: &Command, args: Args<'_>, mut visit: impl FnMut(usi
 #[inline]
 pub fn first_key(command: &Command, args: Args<'_>) -> Option<usize> {
     match command.keys.first() {
-        Some(KeySpec { begin: Begin::Index(at), find: Find::Range { .. }, .. }) => {
-            ((*at as usize) < args.len()).then_some(*at as usize)
-        }
+        Some(KeySpec {
+            begin: Begin::Index(at),
+            find: Find::Range { .. },
+            ..
+        }) => ((*at as usize) < args.len()).then_some(*at as usize),
         _ => {
             let mut first = None;
-            for_each_key(command, args, |at, _| first = Some(first.map_or(at, |f: usize| f.min(at))));
+            for_each_key(command, args, |at, _| {
+                first = Some(first.map_or(at, |f: usize| f.min(at)))
+            });
             first
         }
     }
@@ -48,12 +52,20 @@ fn for_each_of_spec(spec: &KeySpec, args: Args<'_>, visit: &mut impl FnMut(usize
                 begin as i64 + i64::from(last)
             } else {
                 let remaining = args.len() as i64 - begin as i64;
-                let kept = if limit > 1 { remaining / i64::from(limit) } else { remaining };
+                let kept = if limit > 1 {
+                    remaining / i64::from(limit)
+                } else {
+                    remaining
+                };
                 begin as i64 + kept + i64::from(last)
             };
             (begin, last, step as usize)
         }
-        Find::KeyNum { count_at, first, step } => {
+        Find::KeyNum {
+            count_at,
+            first,
+            step,
+        } => {
             let count = crate::text::number::parse_i64(args.try_get(begin + count_at as usize)?)?;
             if count < 0 || count > args.len() as i64 {
                 return None;

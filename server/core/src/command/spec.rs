@@ -115,9 +115,17 @@ pub enum Begin {
 pub enum Find {
     /// `last` counts from the first key; negative counts from the end of the command. `limit` > 1 takes
     /// only the first `1/limit` of what is left.
-    Range { last: i32, step: u8, limit: u8 },
+    Range {
+        last: i32,
+        step: u8,
+        limit: u8,
+    },
     /// A count at `count_at` (from the beginning), keys from `first` on.
-    KeyNum { count_at: u8, first: u8, step: u8 },
+    KeyNum {
+        count_at: u8,
+        first: u8,
+        step: u8,
+    },
     Unknown,
 }
 
@@ -140,11 +148,23 @@ impl KeySpec {
     }
 
     pub const fn at(index: u8, last: i32, step: u8, flags: KeyFlags) -> Self {
-        Self { begin: Begin::Index(index), find: Find::Range { last, step, limit: 0 }, flags }
+        Self {
+            begin: Begin::Index(index),
+            find: Find::Range { last, step, limit: 0 },
+            flags,
+        }
     }
 
     pub const fn counted(index: u8, flags: KeyFlags) -> Self {
-        Self { begin: Begin::Index(index), find: Find::KeyNum { count_at: 0, first: 1, step: 1 }, flags }
+        Self {
+            begin: Begin::Index(index),
+            find: Find::KeyNum {
+                count_at: 0,
+                first: 1,
+                step: 1,
+            },
+            flags,
+        }
     }
 }
 
@@ -301,10 +321,18 @@ impl Command {
         if self.flags.has(Flags::BLOCKING) {
             acl = acl.or(Categories::BLOCKING);
         }
-        acl.or(if self.flags.has(Flags::FAST) { Categories::FAST } else { Categories::SLOW })
+        acl.or(if self.flags.has(Flags::FAST) {
+            Categories::FAST
+        } else {
+            Categories::SLOW
+        })
     }
 
     pub fn arity_fits(&self, words: usize) -> bool {
-        if self.arity >= 0 { words == self.arity as usize } else { words >= self.arity.unsigned_abs() as usize }
+        if self.arity >= 0 {
+            words == self.arity as usize
+        } else {
+            words >= self.arity.unsigned_abs() as usize
+        }
     }
 }

@@ -68,7 +68,11 @@ impl CommandTable {
             }
         }
         let size = (entries.len() * 4).next_power_of_two();
-        let mut table = Self { slots: vec![EMPTY; size], mask: size as u64 - 1, entries };
+        let mut table = Self {
+            slots: vec![EMPTY; size],
+            mask: size as u64 - 1,
+            entries,
+        };
         for id in 0..table.entries.len() as u16 {
             if table.entries[id as usize].parent.is_none() {
                 let mut at = table.slot(table.entries[id as usize].spec.name.as_bytes());
@@ -101,7 +105,9 @@ impl CommandTable {
 
     pub fn subcommand(&self, parent: &Entry, name: &[u8]) -> Option<&Entry> {
         let range = parent.subcommands.start as usize..parent.subcommands.end as usize;
-        self.entries[range].iter().find(|e| e.spec.name.as_bytes().eq_ignore_ascii_case(name))
+        self.entries[range]
+            .iter()
+            .find(|e| e.spec.name.as_bytes().eq_ignore_ascii_case(name))
     }
 
     /// `get`, `client|list` or `client list`-less full names as ACL rules write them.
@@ -136,7 +142,12 @@ impl CommandTable {
 }
 
 impl Entry {
-    fn new(spec: &'static Command, id: u16, parent: Option<(u16, &Command)>, subs: std::ops::Range<u16>) -> Self {
+    fn new(
+        spec: &'static Command,
+        id: u16,
+        parent: Option<(u16, &Command)>,
+        subs: std::ops::Range<u16>,
+    ) -> Self {
         let full_name = match parent {
             None => spec.name.to_string(),
             Some((_, container)) => format!("{}|{}", container.name, spec.name),
@@ -171,7 +182,10 @@ mod tests {
         for entry in COMMANDS.top_level() {
             let upper = entry.spec.name.to_uppercase();
             assert_eq!(COMMANDS.find(upper.as_bytes()).map(|e| e.id), Some(entry.id));
-            assert_eq!(COMMANDS.find(entry.spec.name.as_bytes()).map(|e| e.id), Some(entry.id));
+            assert_eq!(
+                COMMANDS.find(entry.spec.name.as_bytes()).map(|e| e.id),
+                Some(entry.id)
+            );
         }
         assert!(COMMANDS.find(b"").is_none());
         assert!(COMMANDS.find(b"nosuchcommandatallwhatever").is_none());

@@ -49,7 +49,13 @@ impl Encoder {
 
     pub(super) fn push(&mut self, db: u16, effect: &Effect<'_>) {
         match *effect {
-            Effect::Put { key, kind, value, expire_at, created } => {
+            Effect::Put {
+                key,
+                kind,
+                value,
+                expire_at,
+                created,
+            } => {
                 self.head(op::PUT, created, db, key);
                 self.bytes.push(kind);
                 self.optional(expire_at);
@@ -68,7 +74,11 @@ impl Encoder {
                 self.head(op::DELETE, false, db, key);
                 self.optional(generation);
             }
-            Effect::Create { key, kind, generation } => {
+            Effect::Create {
+                key,
+                kind,
+                generation,
+            } => {
                 self.head(op::CREATE, true, db, key);
                 self.bytes.push(kind);
                 self.varint(generation);
@@ -78,34 +88,73 @@ impl Encoder {
                 self.varint(u64::from(to_db));
                 self.blob(to);
             }
-            Effect::HashPut { key, generation, field, value, expire_at, created } => {
+            Effect::HashPut {
+                key,
+                generation,
+                field,
+                value,
+                expire_at,
+                created,
+            } => {
                 self.element(op::HASH_PUT, created, db, key, generation, field);
                 self.optional(expire_at);
                 self.blob(value);
             }
-            Effect::HashDelete { key, generation, field } => {
+            Effect::HashDelete {
+                key,
+                generation,
+                field,
+            } => {
                 self.element(op::HASH_DELETE, false, db, key, generation, field);
             }
-            Effect::SetAdd { key, generation, member } => {
+            Effect::SetAdd {
+                key,
+                generation,
+                member,
+            } => {
                 self.element(op::SET_ADD, true, db, key, generation, member);
             }
-            Effect::SetDelete { key, generation, member } => {
+            Effect::SetDelete {
+                key,
+                generation,
+                member,
+            } => {
                 self.element(op::SET_DELETE, false, db, key, generation, member);
             }
-            Effect::ScorePut { key, generation, member, score, created } => {
+            Effect::ScorePut {
+                key,
+                generation,
+                member,
+                score,
+                created,
+            } => {
                 self.element(op::SCORE_PUT, created, db, key, generation, member);
                 self.bytes.extend_from_slice(&score.to_bits().to_le_bytes());
             }
-            Effect::ScoreDelete { key, generation, member } => {
+            Effect::ScoreDelete {
+                key,
+                generation,
+                member,
+            } => {
                 self.element(op::SCORE_DELETE, false, db, key, generation, member);
             }
-            Effect::ListPut { key, generation, position, value, created } => {
+            Effect::ListPut {
+                key,
+                generation,
+                position,
+                value,
+                created,
+            } => {
                 self.head(op::LIST_PUT, created, db, key);
                 self.varint(generation);
                 self.position(position);
                 self.blob(value);
             }
-            Effect::ListDelete { key, generation, position } => {
+            Effect::ListDelete {
+                key,
+                generation,
+                position,
+            } => {
                 self.head(op::LIST_DELETE, false, db, key);
                 self.varint(generation);
                 self.position(position);
@@ -186,7 +235,13 @@ pub struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, db: 0, key: b"", started: false }
+        Self {
+            bytes,
+            at: 0,
+            db: 0,
+            key: b"",
+            started: false,
+        }
     }
 
     fn decode(&mut self) -> Result<(u16, Effect<'a>), DecodeError> {
@@ -205,23 +260,51 @@ impl<'a> Decoder<'a> {
             op::PUT => {
                 let kind = self.byte()?;
                 let expire_at = self.optional()?;
-                Effect::Put { key, kind, value: self.blob()?, expire_at, created }
+                Effect::Put {
+                    key,
+                    kind,
+                    value: self.blob()?,
+                    expire_at,
+                    created,
+                }
             }
-            op::PATCH => Effect::Patch { key, offset: self.varint()?, bytes: self.blob()? },
-            op::EXPIRE => Effect::Expire { key, at: self.optional()? },
-            op::DELETE => Effect::Delete { key, generation: self.optional()? },
-            op::CREATE => Effect::Create { key, kind: self.byte()?, generation: self.varint()? },
+            op::PATCH => Effect::Patch {
+                key,
+                offset: self.varint()?,
+                bytes: self.blob()?,
+            },
+            op::EXPIRE => Effect::Expire {
+                key,
+                at: self.optional()?,
+            },
+            op::DELETE => Effect::Delete {
+                key,
+                generation: self.optional()?,
+            },
+            op::CREATE => Effect::Create {
+                key,
+                kind: self.byte()?,
+                generation: self.varint()?,
+            },
             op::RENAME => {
                 let to_db = self.varint()?;
                 let to_db = u16::try_from(to_db).map_err(|_| self.error("database number too large"))?;
-                Effect::Rename { from: key, to_db, to: self.blob()? }
+                Effect::Rename {
+                    from: key,
+                    to_db,
+                    to: self.blob()?,
+                }
             }
             op::SWAP => {
                 let with = self.varint()?;
-                Effect::Swap { with: u16::try_from(with).map_err(|_| self.error("database number too large"))? }
+                Effect::Swap {
+                    with: u16::try_from(with).map_err(|_| self.error("database number too large"))?,
+                }
             }
             op::FLUSH => Effect::Flush,
-            op::FENCE => Effect::Fence { fence: self.varint()? },
+            op::FENCE => Effect::Fence {
+                fence: self.varint()?,
+            },
             other => self.element(other, key, created)?,
         };
         Ok((self.db, effect))
@@ -233,22 +316,61 @@ impl<'a> Decoder<'a> {
             op::HASH_PUT => {
                 let field = self.blob()?;
                 let expire_at = self.optional()?;
-                Effect::HashPut { key, generation, field, value: self.blob()?, expire_at, created }
+                Effect::HashPut {
+                    key,
+                    generation,
+                    field,
+                    value: self.blob()?,
+                    expire_at,
+                    created,
+                }
             }
-            op::HASH_DELETE => Effect::HashDelete { key, generation, field: self.blob()? },
-            op::SET_ADD => Effect::SetAdd { key, generation, member: self.blob()? },
-            op::SET_DELETE => Effect::SetDelete { key, generation, member: self.blob()? },
+            op::HASH_DELETE => Effect::HashDelete {
+                key,
+                generation,
+                field: self.blob()?,
+            },
+            op::SET_ADD => Effect::SetAdd {
+                key,
+                generation,
+                member: self.blob()?,
+            },
+            op::SET_DELETE => Effect::SetDelete {
+                key,
+                generation,
+                member: self.blob()?,
+            },
             op::SCORE_PUT => {
                 let member = self.blob()?;
                 let score = f64::from_bits(u64::from_le_bytes(self.eight()?));
-                Effect::ScorePut { key, generation, member, score, created }
+                Effect::ScorePut {
+                    key,
+                    generation,
+                    member,
+                    score,
+                    created,
+                }
             }
-            op::SCORE_DELETE => Effect::ScoreDelete { key, generation, member: self.blob()? },
+            op::SCORE_DELETE => Effect::ScoreDelete {
+                key,
+                generation,
+                member: self.blob()?,
+            },
             op::LIST_PUT => {
                 let position = self.position()?;
-                Effect::ListPut { key, generation, position, value: self.blob()?, created }
+                Effect::ListPut {
+                    key,
+                    generation,
+                    position,
+                    value: self.blob()?,
+                    created,
+                }
             }
-            op::LIST_DELETE => Effect::ListDelete { key, generation, position: self.position()? },
+            op::LIST_DELETE => Effect::ListDelete {
+                key,
+                generation,
+                position: self.position()?,
+            },
             _ => return Err(self.error("unknown operation")),
         })
     }
@@ -294,14 +416,19 @@ impl<'a> Decoder<'a> {
     }
 
     fn eight(&mut self) -> Result<[u8; 8], DecodeError> {
-        let bytes = self.bytes[self.at..].first_chunk::<8>().ok_or(self.error("ends early"))?;
+        let bytes = self.bytes[self.at..]
+            .first_chunk::<8>()
+            .ok_or(self.error("ends early"))?;
         self.at += 8;
         Ok(*bytes)
     }
 
     fn position(&mut self) -> Result<ListPosition, DecodeError> {
         let whole = u64::from_be_bytes(self.eight()?);
-        Ok(ListPosition { whole, fraction: self.varint()? })
+        Ok(ListPosition {
+            whole,
+            fraction: self.varint()?,
+        })
     }
 }
 
@@ -326,22 +453,124 @@ mod tests {
     use super::*;
 
     fn samples() -> Vec<(u16, Effect<'static>)> {
-        let position = ListPosition { whole: 1 << 63, fraction: 7 };
+        let position = ListPosition {
+            whole: 1 << 63,
+            fraction: 7,
+        };
         vec![
-            (0, Effect::Put { key: b"k", kind: 0, value: b"v", expire_at: Some(0), created: true }),
-            (0, Effect::Patch { key: b"k", offset: 1 << 40, bytes: b"xyz" }),
+            (
+                0,
+                Effect::Put {
+                    key: b"k",
+                    kind: 0,
+                    value: b"v",
+                    expire_at: Some(0),
+                    created: true,
+                },
+            ),
+            (
+                0,
+                Effect::Patch {
+                    key: b"k",
+                    offset: 1 << 40,
+                    bytes: b"xyz",
+                },
+            ),
             (3, Effect::Expire { key: b"k", at: None }),
-            (3, Effect::Delete { key: b"other", generation: Some(9) }),
-            (3, Effect::Create { key: b"h", kind: 2, generation: 10 }),
-            (3, Effect::HashPut { key: b"h", generation: 10, field: b"f", value: b"", expire_at: Some(5), created: false }),
-            (3, Effect::HashDelete { key: b"h", generation: 10, field: b"f" }),
-            (3, Effect::SetAdd { key: b"s", generation: 11, member: b"m" }),
-            (3, Effect::SetDelete { key: b"s", generation: 11, member: b"m" }),
-            (3, Effect::ScorePut { key: b"z", generation: 12, member: b"m", score: -0.5, created: true }),
-            (3, Effect::ScoreDelete { key: b"z", generation: 12, member: b"m" }),
-            (3, Effect::ListPut { key: b"l", generation: 13, position, value: b"e", created: true }),
-            (3, Effect::ListDelete { key: b"l", generation: 13, position }),
-            (3, Effect::Rename { from: b"l", to_db: 15, to: b"l2" }),
+            (
+                3,
+                Effect::Delete {
+                    key: b"other",
+                    generation: Some(9),
+                },
+            ),
+            (
+                3,
+                Effect::Create {
+                    key: b"h",
+                    kind: 2,
+                    generation: 10,
+                },
+            ),
+            (
+                3,
+                Effect::HashPut {
+                    key: b"h",
+                    generation: 10,
+                    field: b"f",
+                    value: b"",
+                    expire_at: Some(5),
+                    created: false,
+                },
+            ),
+            (
+                3,
+                Effect::HashDelete {
+                    key: b"h",
+                    generation: 10,
+                    field: b"f",
+                },
+            ),
+            (
+                3,
+                Effect::SetAdd {
+                    key: b"s",
+                    generation: 11,
+                    member: b"m",
+                },
+            ),
+            (
+                3,
+                Effect::SetDelete {
+                    key: b"s",
+                    generation: 11,
+                    member: b"m",
+                },
+            ),
+            (
+                3,
+                Effect::ScorePut {
+                    key: b"z",
+                    generation: 12,
+                    member: b"m",
+                    score: -0.5,
+                    created: true,
+                },
+            ),
+            (
+                3,
+                Effect::ScoreDelete {
+                    key: b"z",
+                    generation: 12,
+                    member: b"m",
+                },
+            ),
+            (
+                3,
+                Effect::ListPut {
+                    key: b"l",
+                    generation: 13,
+                    position,
+                    value: b"e",
+                    created: true,
+                },
+            ),
+            (
+                3,
+                Effect::ListDelete {
+                    key: b"l",
+                    generation: 13,
+                    position,
+                },
+            ),
+            (
+                3,
+                Effect::Rename {
+                    from: b"l",
+                    to_db: 15,
+                    to: b"l2",
+                },
+            ),
             (3, Effect::Swap { with: 4 }),
             (4, Effect::Flush),
             (0, Effect::Fence { fence: u64::MAX }),
@@ -367,7 +596,16 @@ mod tests {
     fn a_set_of_32_bytes_is_compact() {
         let mut encoder = Encoder::default();
         let (key, value) = ([b'k'; 16], [b'v'; 16]);
-        encoder.push(0, &Effect::Put { key: &key, kind: 0, value: &value, expire_at: None, created: true });
+        encoder.push(
+            0,
+            &Effect::Put {
+                key: &key,
+                kind: 0,
+                value: &value,
+                expire_at: None,
+                created: true,
+            },
+        );
         assert!(encoder.bytes.len() <= 40, "{} bytes", encoder.bytes.len());
     }
 

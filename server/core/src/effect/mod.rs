@@ -20,37 +20,107 @@ pub struct ListPosition {
 
 impl ListPosition {
     /// The first element of a new list.
-    pub const MIDDLE: Self = Self { whole: 1 << 63, fraction: 0 };
+    pub const MIDDLE: Self = Self {
+        whole: 1 << 63,
+        fraction: 0,
+    };
 }
 
 /// One change to one row of the effects' current database. Times are Unix milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Effect<'a> {
     /// A value that is one row: a string, an `IDEM` or `LIMIT` record.
-    Put { key: &'a [u8], kind: u8, value: &'a [u8], expire_at: Option<u64>, created: bool },
+    Put {
+        key: &'a [u8],
+        kind: u8,
+        value: &'a [u8],
+        expire_at: Option<u64>,
+        created: bool,
+    },
     /// Bytes of a string replaced from `offset` on; the string grows with zeros where it is shorter.
-    Patch { key: &'a [u8], offset: u64, bytes: &'a [u8] },
-    Expire { key: &'a [u8], at: Option<u64> },
+    Patch {
+        key: &'a [u8],
+        offset: u64,
+        bytes: &'a [u8],
+    },
+    Expire {
+        key: &'a [u8],
+        at: Option<u64>,
+    },
     /// The key and, if it held a collection, all rows of its generation.
-    Delete { key: &'a [u8], generation: Option<u64> },
+    Delete {
+        key: &'a [u8],
+        generation: Option<u64>,
+    },
     /// A new, empty collection stands at the key (replacing whatever was there).
-    Create { key: &'a [u8], kind: u8, generation: u64 },
+    Create {
+        key: &'a [u8],
+        kind: u8,
+        generation: u64,
+    },
     /// The row of `from` now stands at `to` in database `to_db`, with its expiry and elements.
-    Rename { from: &'a [u8], to_db: u16, to: &'a [u8] },
-    HashPut { key: &'a [u8], generation: u64, field: &'a [u8], value: &'a [u8], expire_at: Option<u64>, created: bool },
-    HashDelete { key: &'a [u8], generation: u64, field: &'a [u8] },
-    SetAdd { key: &'a [u8], generation: u64, member: &'a [u8] },
-    SetDelete { key: &'a [u8], generation: u64, member: &'a [u8] },
-    ScorePut { key: &'a [u8], generation: u64, member: &'a [u8], score: f64, created: bool },
-    ScoreDelete { key: &'a [u8], generation: u64, member: &'a [u8] },
-    ListPut { key: &'a [u8], generation: u64, position: ListPosition, value: &'a [u8], created: bool },
-    ListDelete { key: &'a [u8], generation: u64, position: ListPosition },
+    Rename {
+        from: &'a [u8],
+        to_db: u16,
+        to: &'a [u8],
+    },
+    HashPut {
+        key: &'a [u8],
+        generation: u64,
+        field: &'a [u8],
+        value: &'a [u8],
+        expire_at: Option<u64>,
+        created: bool,
+    },
+    HashDelete {
+        key: &'a [u8],
+        generation: u64,
+        field: &'a [u8],
+    },
+    SetAdd {
+        key: &'a [u8],
+        generation: u64,
+        member: &'a [u8],
+    },
+    SetDelete {
+        key: &'a [u8],
+        generation: u64,
+        member: &'a [u8],
+    },
+    ScorePut {
+        key: &'a [u8],
+        generation: u64,
+        member: &'a [u8],
+        score: f64,
+        created: bool,
+    },
+    ScoreDelete {
+        key: &'a [u8],
+        generation: u64,
+        member: &'a [u8],
+    },
+    ListPut {
+        key: &'a [u8],
+        generation: u64,
+        position: ListPosition,
+        value: &'a [u8],
+        created: bool,
+    },
+    ListDelete {
+        key: &'a [u8],
+        generation: u64,
+        position: ListPosition,
+    },
     /// Two databases exchanged.
-    Swap { with: u16 },
+    Swap {
+        with: u16,
+    },
     /// The current database emptied.
     Flush,
     /// The shard's fence, which only grows.
-    Fence { fence: u64 },
+    Fence {
+        fence: u64,
+    },
 }
 
 /// The effects of one shard since they were last taken: one entry in the making.

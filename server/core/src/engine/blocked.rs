@@ -20,7 +20,9 @@ impl Engine {
         block: Block,
         now: Now,
     ) {
-        let Some(session) = self.world.sessions.get_mut(client) else { return };
+        let Some(session) = self.world.sessions.get_mut(client) else {
+            return;
+        };
         for key in block.keys.view().iter() {
             self.shard.interest.block(session.db, key, client);
         }
@@ -68,16 +70,35 @@ impl Engine {
 
     /// Runs the client's waiting command once more. `may_block` off: it must answer now.
     fn try_again(&mut self, client: ClientId, now: Now, may_block: bool) {
-        let Some(session) = self.world.sessions.get_mut(client) else { return };
-        let Some(mut blocked) = session.blocked.take() else { return };
+        let Some(session) = self.world.sessions.get_mut(client) else {
+            return;
+        };
+        let Some(mut blocked) = session.blocked.take() else {
+            return;
+        };
         let mut reply = Reply::new(session.protocol);
         let no_touch = session.no_touch;
         let entry = COMMANDS.get(blocked.command);
         let args = std::mem::take(&mut blocked.args);
-        let db = Db { shard: &mut self.shard, index: blocked.db, now, no_touch };
-        let caller = Caller { client, may_block, retry: true };
+        let db = Db {
+            shard: &mut self.shard,
+            index: blocked.db,
+            now,
+            no_touch,
+        };
+        let caller = Caller {
+            client,
+            may_block,
+            retry: true,
+        };
         let outcome = (entry.spec.run)(
-            &mut Exec { now, caller, db, world: &mut self.world, reply: &mut reply },
+            &mut Exec {
+                now,
+                caller,
+                db,
+                world: &mut self.world,
+                reply: &mut reply,
+            },
             args.view(),
         );
         let answered = match outcome {
@@ -128,7 +149,11 @@ impl Engine {
         if self.world.blocked_count == 0 {
             return None;
         }
-        self.world.sessions.iter().filter_map(|s| s.blocked.as_ref()?.deadline_ms).min()
+        self.world
+            .sessions
+            .iter()
+            .filter_map(|s| s.blocked.as_ref()?.deadline_ms)
+            .min()
     }
 }
 

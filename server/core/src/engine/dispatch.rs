@@ -11,7 +11,10 @@ use crate::resp::{Protocol, Reply};
 impl Engine {
     /// Runs one command of `client` and appends its reply to `reply`.
     pub fn execute(&mut self, client: ClientId, args: Args<'_>, now: Now, reply: &mut Reply) -> Flow {
-        let ahead = Ahead { entry: COMMANDS.find(args.get(0)), ..Ahead::default() };
+        let ahead = Ahead {
+            entry: COMMANDS.find(args.get(0)),
+            ..Ahead::default()
+        };
         self.execute_ahead(client, args, ahead, now, reply)
     }
 
@@ -25,7 +28,9 @@ impl Engine {
         reply: &mut Reply,
     ) -> Flow {
         let now = self.shard.advance(now);
-        let Some(session) = self.world.sessions.get_mut(client) else { return Flow::Close };
+        let Some(session) = self.world.sessions.get_mut(client) else {
+            return Flow::Close;
+        };
         session.active_ms = now.ms();
         session.commands += 1;
         if session.reply_mode == ReplyMode::SkipNext {
@@ -44,7 +49,9 @@ impl Engine {
             }
         };
         self.settle(now);
-        let Some(session) = self.world.sessions.get_mut(client) else { return Flow::Close };
+        let Some(session) = self.world.sessions.get_mut(client) else {
+            return Flow::Close;
+        };
         match session.reply_mode {
             ReplyMode::On | ReplyMode::SkipNext => {}
             ReplyMode::Off => reply.truncate(start),
@@ -74,7 +81,11 @@ impl Engine {
             self.reject(error, reply);
             return false;
         }
-        let caller = Caller { client, may_block: true, retry: false };
+        let caller = Caller {
+            client,
+            may_block: true,
+            retry: false,
+        };
         match self.call(entry, args, caller, now, reply) {
             Ok(()) => false,
             Err(block) => {
@@ -103,11 +114,27 @@ impl Engine {
         reply: &mut Reply,
     ) -> Result<(), Box<crate::exec::Block>> {
         let start = reply.len();
-        let (index, no_touch) =
-            self.world.sessions.get(caller.client).map_or((0, false), |s| (s.db, s.no_touch));
-        let db = Db { shard: &mut self.shard, index, now, no_touch };
-        let outcome =
-            (entry.spec.run)(&mut Exec { now, caller, db, world: &mut self.world, reply: &mut *reply }, args);
+        let (index, no_touch) = self
+            .world
+            .sessions
+            .get(caller.client)
+            .map_or((0, false), |s| (s.db, s.no_touch));
+        let db = Db {
+            shard: &mut self.shard,
+            index,
+            now,
+            no_touch,
+        };
+        let outcome = (entry.spec.run)(
+            &mut Exec {
+                now,
+                caller,
+                db,
+                world: &mut self.world,
+                reply: &mut *reply,
+            },
+            args,
+        );
         let ended_us = self.world.host.clock_us();
         let elapsed_us = ended_us.saturating_sub(self.world.clock_us);
         self.world.clock_us = ended_us;
@@ -133,7 +160,12 @@ impl Engine {
 
     /// Writes an error reply and counts it.
     pub(super) fn reject(&mut self, error: Error, reply: &mut Reply) {
-        *self.world.stats.errors.entry(error.prefix().to_string()).or_default() += 1;
+        *self
+            .world
+            .stats
+            .errors
+            .entry(error.prefix().to_string())
+            .or_default() += 1;
         reply.error(error.text());
     }
 
@@ -147,7 +179,9 @@ impl Engine {
 
 /// The command's row, if the words name one and their number fits.
 fn resolve(found: Option<&'static Entry>, args: Args<'_>) -> Result<&'static Entry, Error> {
-    let Some(entry) = found else { return Err(unknown_command(args)) };
+    let Some(entry) = found else {
+        return Err(unknown_command(args));
+    };
     let entry = match args.try_get(1) {
         Some(sub) if entry.is_container() => match COMMANDS.subcommand(entry, sub) {
             Some(sub) => sub,
@@ -172,7 +206,9 @@ fn unknown_command(args: Args<'_>) -> Error {
         let shown = &word[..word.len().min(128 - rest.len())];
         rest.push_str(&format!("'{}' ", String::from_utf8_lossy(shown)));
     }
-    Error::from(format!("ERR unknown command '{name}', with args beginning with: {rest}"))
+    Error::from(format!(
+        "ERR unknown command '{name}', with args beginning with: {rest}"
+    ))
 }
 
 impl Session {

@@ -16,7 +16,7 @@ pub use world::{CommandStats, Parcel, Stats, World};
 
 use crate::command::{Args, COMMANDS, Entry, keys};
 use crate::exec::Now;
-use crate::keyspace::{Key, Shard};
+use crate::keyspace::Shard;
 use session::ClientId;
 
 /// What the caller does with the connection after a command.
@@ -45,7 +45,10 @@ pub struct Engine {
 
 impl Engine {
     pub fn new(shard: Shard, host: Box<dyn Host>) -> Self {
-        Self { shard, world: World::new(host) }
+        Self {
+            shard,
+            world: World::new(host),
+        }
     }
 
     /// A new connection; `addr` and `laddr` are its two ends as text.
@@ -63,14 +66,23 @@ impl Engine {
     /// Looks the command up, hashes its first key and asks memory for its bucket.
     #[inline]
     pub fn look_ahead(&self, client: ClientId, args: Args<'_>) -> Ahead {
-        let Some(entry) = COMMANDS.find(args.get(0)) else { return Ahead::default() };
+        let Some(entry) = COMMANDS.find(args.get(0)) else {
+            return Ahead::default();
+        };
         let Some(at) = keys::first_key(entry.spec, args) else {
-            return Ahead { entry: Some(entry), ..Ahead::default() };
+            return Ahead {
+                entry: Some(entry),
+                ..Ahead::default()
+            };
         };
         let hash = self.shard.heap.hash(args.get(at));
         let db = self.world.sessions.get(client).map_or(0, |s| s.db);
         self.shard.databases[db as usize].prefetch(&self.shard.heap, hash);
-        Ahead { entry: Some(entry), db, hash: Some(hash) }
+        Ahead {
+            entry: Some(entry),
+            db,
+            hash: Some(hash),
+        }
     }
 
     /// Asks memory for the entry, its bucket having arrived.

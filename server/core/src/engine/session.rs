@@ -138,7 +138,10 @@ impl Sessions {
 
     #[inline]
     pub fn get_mut(&mut self, id: ClientId) -> Option<&mut Session> {
-        self.places.get_mut(id.index())?.as_deref_mut().filter(|s| s.id == id)
+        self.places
+            .get_mut(id.index())?
+            .as_deref_mut()
+            .filter(|s| s.id == id)
     }
 
     /// In the order of their ids.

@@ -51,7 +51,10 @@ pub struct World {
 
 impl World {
     pub fn new(host: Box<dyn Host>) -> Self {
-        let stats = Stats { commands: vec![CommandStats::default(); COMMANDS.len()], ..Stats::default() };
+        let stats = Stats {
+            commands: vec![CommandStats::default(); COMMANDS.len()],
+            ..Stats::default()
+        };
         Self {
             sessions: Sessions::default(),
             outbox: Vec::new(),
@@ -76,7 +79,10 @@ impl World {
         if let Some(session) = self.sessions.get(client) {
             let mut reply = Reply::new(session.protocol);
             write(&mut reply);
-            self.outbox.push(Parcel { client, bytes: reply.take() });
+            self.outbox.push(Parcel {
+                client,
+                bytes: reply.take(),
+            });
         }
     }
 

@@ -20,7 +20,11 @@ pub struct AccessPolicy {
 
 impl Default for AccessPolicy {
     fn default() -> Self {
-        Self { lfu: false, lfu_log_factor: 10, lfu_decay_minutes: 1 }
+        Self {
+            lfu: false,
+            lfu_log_factor: 10,
+            lfu_decay_minutes: 1,
+        }
     }
 }
 
@@ -28,7 +32,11 @@ impl AccessPolicy {
     /// The bits of an entry created now.
     #[inline]
     pub fn fresh(self, now_ms: u64) -> u32 {
-        if self.lfu { (minutes(now_ms) << 8) | LFU_INITIAL } else { seconds(now_ms) }
+        if self.lfu {
+            (minutes(now_ms) << 8) | LFU_INITIAL
+        } else {
+            seconds(now_ms)
+        }
     }
 
     /// The bits after one more use.

@@ -25,7 +25,10 @@ pub struct Db<'a> {
 impl Db<'_> {
     #[inline]
     pub fn key<'k>(&self, bytes: &'k [u8]) -> Key<'k> {
-        Key { bytes, hash: self.shard.heap.hash(bytes) }
+        Key {
+            bytes,
+            hash: self.shard.heap.hash(bytes),
+        }
     }
 
     /// The entry for reading: counts a hit or a miss and marks the entry as used. An entry past its time
@@ -56,7 +59,11 @@ impl Db<'_> {
     /// The entry for changing it (or for looking without counting): an entry past its time is removed.
     #[inline]
     pub fn find_write(&mut self, key: Key<'_>) -> Option<Slot<'_, Collection>> {
-        if self.is_live(key) { self.peek_mut(key) } else { None }
+        if self.is_live(key) {
+            self.peek_mut(key)
+        } else {
+            None
+        }
     }
 
     /// The entry of that type for reading, or `WRONGTYPE`.
@@ -71,7 +78,11 @@ impl Db<'_> {
 
     /// The entry of that type for changing, or `WRONGTYPE`.
     #[inline]
-    pub fn find_write_type(&mut self, key: Key<'_>, wanted: Type) -> Result<Option<Slot<'_, Collection>>, Error> {
+    pub fn find_write_type(
+        &mut self,
+        key: Key<'_>,
+        wanted: Type,
+    ) -> Result<Option<Slot<'_, Collection>>, Error> {
         match self.find_write(key) {
             None => Ok(None),
             Some(slot) if Type::of(slot.kind()) == wanted => Ok(Some(slot)),
@@ -127,7 +138,13 @@ impl Db<'_> {
                 Expiry::Keep => self.peek_mut(key).and_then(|slot| slot.expire_at_ms()),
             };
             let created = !put.replaced;
-            self.emit(Effect::Put { key: key.bytes, kind, value, expire_at, created });
+            self.emit(Effect::Put {
+                key: key.bytes,
+                kind,
+                value,
+                expire_at,
+                created,
+            });
         }
         self.touch(key);
         put.replaced
@@ -136,7 +153,13 @@ impl Db<'_> {
     /// Stores without effect or touch: for the families' writers, which emit their own finer effects.
     /// Frees the large collection that stood there.
     #[inline]
-    pub fn put(&mut self, key: Key<'_>, kind: u8, value: NewValue<'_, Collection>, expiry: Expiry) -> Put<Collection> {
+    pub fn put(
+        &mut self,
+        key: Key<'_>,
+        kind: u8,
+        value: NewValue<'_, Collection>,
+        expiry: Expiry,
+    ) -> Put<Collection> {
         let shard = &mut *self.shard;
         let table = &mut shard.databases[self.index as usize];
         let mut put = table.put(&mut shard.heap, key.hash, key.bytes, kind, value, expiry);
@@ -156,7 +179,10 @@ impl Db<'_> {
         }
         let generation = self.generation_of(key);
         self.remove(key);
-        self.emit(Effect::Delete { key: key.bytes, generation });
+        self.emit(Effect::Delete {
+            key: key.bytes,
+            generation,
+        });
         self.touch(key);
         true
     }
@@ -191,9 +217,14 @@ impl Db<'_> {
 
     /// Sets or clears the time at which the key goes, with effect and touch. `false`: no such key.
     pub fn set_expiry(&mut self, key: Key<'_>, at_ms: Option<u64>) -> bool {
-        let Some(mut slot) = self.find_write(key) else { return false };
+        let Some(mut slot) = self.find_write(key) else {
+            return false;
+        };
         slot.set_expiry(at_ms);
-        self.emit(Effect::Expire { key: key.bytes, at: at_ms });
+        self.emit(Effect::Expire {
+            key: key.bytes,
+            at: at_ms,
+        });
         self.touch(key);
         true
     }
@@ -204,7 +235,10 @@ impl Db<'_> {
         let generation = self.generation_of(key);
         self.remove(key);
         self.shard.stats.expired += 1;
-        self.emit(Effect::Delete { key: key.bytes, generation });
+        self.emit(Effect::Delete {
+            key: key.bytes,
+            generation,
+        });
         self.notify(Classes::EXPIRED, "expired", key);
         self.shard.interest.touch(self.index, key.bytes);
     }
@@ -228,7 +262,12 @@ impl Db<'_> {
     #[inline]
     pub fn notify(&mut self, class: Classes, name: &'static str, key: Key<'_>) {
         if self.shard.notify.any(class) {
-            self.shard.events.push(Event { class, name, db: self.index, key: Box::from(key.bytes) });
+            self.shard.events.push(Event {
+                class,
+                name,
+                db: self.index,
+                key: Box::from(key.bytes),
+            });
         }
     }
 }

@@ -88,7 +88,9 @@ impl Interest {
 
     /// Those who wait for the key, first come first.
     pub fn waiting(&self, db: u16, key: &[u8]) -> Vec<ClientId> {
-        self.by_key.get(&(db, Box::from(key))).map_or_else(Vec::new, |l| l.blocked.iter().copied().collect())
+        self.by_key
+            .get(&(db, Box::from(key)))
+            .map_or_else(Vec::new, |l| l.blocked.iter().copied().collect())
     }
 
     /// Keys that somebody watches, and keys that somebody waits for.

@@ -8,14 +8,14 @@ pub mod collection;
 mod db;
 pub mod events;
 pub mod interest;
-mod kind;
+mod kinds;
 
 pub use access::AccessPolicy;
 pub use collection::Collection;
 pub use db::{Db, Key};
 pub use events::{Classes, Event};
 pub use interest::Interest;
-pub use kind::{Type, kind};
+pub use kinds::{Type, kind};
 
 use crate::effect::Effects;
 use crate::exec::Now;
@@ -100,7 +100,8 @@ impl Shard {
         self.clock_us = self.clock_us.max(now.us);
         let now = Now { us: self.clock_us };
         // An overwritten key counts as used: by LRU it is young again, by LFU it keeps its count.
-        self.heap.set_access_on_put(self.access.fresh(now.ms()), !self.access.lfu);
+        self.heap
+            .set_access_on_put(self.access.fresh(now.ms()), !self.access.lfu);
         now
     }
 

@@ -29,11 +29,19 @@ impl<'a> Iterator for Elements<'a> {
     fn next(&mut self) -> Option<Element<'a>> {
         let start = self.at;
         let first = *self.bytes.get(start)?;
-        let (len, head) = if first < 0x80 { (first as usize, 1) } else { long_length(&self.bytes[start..])? };
+        let (len, head) = if first < 0x80 {
+            (first as usize, 1)
+        } else {
+            long_length(&self.bytes[start..])?
+        };
         let from = start + head;
         let bytes = self.bytes.get(from..from.checked_add(len)?)?;
         self.at = from + len;
-        Some(Element { bytes, start, end: self.at })
+        Some(Element {
+            bytes,
+            start,
+            end: self.at,
+        })
     }
 }
 
@@ -102,7 +110,9 @@ mod tests {
         let swaps: [(usize, &[u8]); 4] = [(1, b"x"), (0, &long), (3, b""), (2, b"two")];
         for (index, new) in swaps {
             let found = elements(&buffer, 8).nth(index).map(|e| e.start..e.end);
-            let Some(range) = found else { panic!("element {index} is there") };
+            let Some(range) = found else {
+                panic!("element {index} is there")
+            };
             replace(&mut buffer, range, new);
             model[index] = new.to_vec();
             let now: Vec<Vec<u8>> = elements(&buffer, 8).map(|e| e.bytes.to_vec()).collect();

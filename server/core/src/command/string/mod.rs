@@ -3,16 +3,17 @@
 mod set;
 
 use crate::command::Args;
-use crate::command::spec::{
-    Categories, Command, Flags, Group, KeyFlags, KeySpec, RO_ACCESS, command,
-};
+use crate::command::spec::{Categories, Command, Flags, Group, KeyFlags, KeySpec, RO_ACCESS, command};
 use crate::exec::{Exec, Outcome};
 
 const fn string(name: &'static str, arity: i16, run: crate::command::spec::Handler) -> Command {
     command(Group::String, name, arity, run).acl(Categories::STRING)
 }
 
-const SET_KEY: KeyFlags = KeyFlags::RW.or(KeyFlags::ACCESS).or(KeyFlags::UPDATE).or(KeyFlags::VARIABLE);
+const SET_KEY: KeyFlags = KeyFlags::RW
+    .or(KeyFlags::ACCESS)
+    .or(KeyFlags::UPDATE)
+    .or(KeyFlags::VARIABLE);
 
 pub const COMMANDS: &[Command] = &[
     string("get", 2, get)

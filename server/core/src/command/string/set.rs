@@ -26,7 +26,11 @@ pub(super) fn set(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     let key = x.db.key(args.get(1));
     let value = args.get(2);
     let options = if args.len() == 3 {
-        Options { condition: Condition::Always, get: false, expiry: Expiry::Clear }
+        Options {
+            condition: Condition::Always,
+            get: false,
+            expiry: Expiry::Clear,
+        }
     } else {
         parse(args, x.now)?
     };
@@ -34,8 +38,9 @@ pub(super) fn set(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     if options.get || options.condition != Condition::Always {
         let old = x.db.find_write(key);
         let equal = match (&old, options.condition) {
-            (Some(slot), _) if (options.get || matches!(options.condition, Condition::IfEqual(_)))
-                && Type::of(slot.kind()) != Type::String =>
+            (Some(slot), _)
+                if (options.get || matches!(options.condition, Condition::IfEqual(_)))
+                    && Type::of(slot.kind()) != Type::String =>
             {
                 return Err(WRONG_TYPE.into());
             }
@@ -84,7 +89,11 @@ pub(super) fn set(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
 }
 
 fn parse<'a>(args: Args<'a>, now: Now) -> Result<Options<'a>, Error> {
-    let mut options = Options { condition: Condition::Always, get: false, expiry: Expiry::Clear };
+    let mut options = Options {
+        condition: Condition::Always,
+        get: false,
+        expiry: Expiry::Clear,
+    };
     let mut has_expiry = false;
     let mut at = 3;
     while at < args.len() {
@@ -96,7 +105,9 @@ fn parse<'a>(args: Args<'a>, now: Now) -> Result<Options<'a>, Error> {
             options.condition = Condition::IfAbsent;
         } else if fold::is(word, "XX") && options.condition == Condition::Always {
             options.condition = Condition::IfPresent;
-        } else if let (true, Some(wanted), Condition::Always) = (fold::is(word, "IFEQ"), next, options.condition) {
+        } else if let (true, Some(wanted), Condition::Always) =
+            (fold::is(word, "IFEQ"), next, options.condition)
+        {
             options.condition = Condition::IfEqual(wanted);
             at += 1;
         } else if fold::is(word, "KEEPTTL") && !has_expiry {

@@ -60,6 +60,9 @@ impl Type {
 
     /// Collections carry a generation and have element rows of their own.
     pub fn is_collection(self) -> bool {
-        matches!(self, Self::Hash | Self::List | Self::Set | Self::SortedSet | Self::Stream)
+        matches!(
+            self,
+            Self::Hash | Self::List | Self::Set | Self::SortedSet | Self::Stream
+        )
     }
 }
