@@ -12,6 +12,7 @@
 
 use super::inline;
 use super::protocol_error::ProtocolError;
+use super::short;
 use crate::text::number::parse_i64;
 
 /// The longest line (inline request, count or length) that is waited for.
@@ -116,7 +117,7 @@ impl Decoder {
     ) -> Decoded {
         let mark = spans.len();
         if self.is_idle()
-            && let Some((argc, next)) = short_command(&arena[..end], start, spans, limits)
+            && let Some((argc, next)) = short::command(arena, start, end, spans, limits)
         {
             return if is_http(arena, spans[mark]) {
                 spans.truncate(mark);
@@ -309,74 +310,6 @@ impl Decoder {
             },
         }
     }
-}
-
-/// The path of nearly every command: all of it is there and nothing about it is odd. Anything else, also
-/// anything wrong, is `None` and decoded again with care; spans may have been pushed then.
-#[inline]
-fn short_command(bytes: &[u8], start: usize, spans: &mut Vec<Span>, limits: &Limits) -> Option<(u32, usize)> {
-    if !limits.authenticated || bytes.len() > u32::MAX as usize {
-        return None;
-    }
-    let (argc, mut at) = short_line(bytes, start, b'*')?;
-    if argc == 0 {
-        return None;
-    }
-    spans.reserve(argc as usize);
-    for _ in 0..argc {
-        let (len, body) = match short_line(bytes, at, b'$') {
-            Some(short) => short,
-            None => long_line(bytes, at, limits)?,
-        };
-        let stop = body + len as usize;
-        if bytes.get(stop..)?.first_chunk::<2>()? != b"\r\n" {
-            return None;
-        }
-        spans.push(Span {
-            start: body as u32,
-            len,
-        });
-        at = stop + 2;
-    }
-    Some((argc, at))
-}
-
-/// The line of an argument of 100 bytes to just under 10 MB.
-#[inline(never)]
-fn long_line(bytes: &[u8], at: usize, limits: &Limits) -> Option<(u32, usize)> {
-    let rest = bytes.get(at..)?;
-    if rest.first() != Some(&b'$') {
-        return None;
-    }
-    let mut len = 0;
-    for (digits, byte) in rest[1..].iter().take(8).enumerate() {
-        match byte {
-            b'0'..=b'9' => len = len * 10 + u32::from(byte - b'0'),
-            b'\r' if digits >= 3 && rest[1] != b'0' && u64::from(len) <= limits.max_bulk_len => {
-                return (rest.get(digits + 2) == Some(&b'\n')).then_some((len, at + digits + 3));
-            }
-            _ => return None,
-        }
-    }
-    None
-}
-
-/// A line of `first` and a number of one or two digits, and the position after it.
-#[inline]
-fn short_line(bytes: &[u8], at: usize, first: u8) -> Option<(u32, usize)> {
-    let &[tag, high, low, last] = bytes.get(at..)?.first_chunk::<4>()?;
-    if tag != first {
-        return None;
-    }
-    let high = u32::from(high.wrapping_sub(b'0'));
-    if low == b'\r' && last == b'\n' && high <= 9 {
-        return Some((high, at + 4));
-    }
-    let low = u32::from(low.wrapping_sub(b'0'));
-    if last == b'\r' && bytes.get(at + 4) == Some(&b'\n') && (1..=9).contains(&high) && low <= 9 {
-        return Some((high * 10 + low, at + 5));
-    }
-    None
 }
 
 /// `POST` and `Host:` are how a browser that was made to send us commands across protocols begins; Valkey

@@ -8,6 +8,7 @@ pub mod frame;
 pub mod inline;
 mod protocol_error;
 pub mod reply;
+mod short;
 pub mod value;
 
 #[cfg(test)]

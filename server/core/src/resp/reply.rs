@@ -159,6 +159,10 @@ impl Reply {
         if number < 10 {
             self.buf
                 .extend_from_slice(&[tag, b'0' + number as u8, b'\r', b'\n']);
+        } else if number < 100 {
+            let (high, low) = (number as u8 / 10, number as u8 % 10);
+            self.buf
+                .extend_from_slice(&[tag, b'0' + high, b'0' + low, b'\r', b'\n']);
         } else {
             self.number_line(tag, number as i64);
         }

@@ -31,6 +31,8 @@ fn scalars() {
     same(|r| r.simple("hash"), "+hash\r\n");
     same(|r| r.integer(7), ":7\r\n");
     same(|r| r.integer(-1), ":-1\r\n");
+    same(|r| r.integer(99), ":99\r\n");
+    same(|r| r.count(100), ":100\r\n");
     same(|r| r.integer(i64::MIN), ":-9223372036854775808\r\n");
     same(|r| r.bulk(b"a\r\nb"), "$4\r\na\r\nb\r\n");
     same(|r| r.bulk(b""), "$0\r\n\r\n");
