@@ -225,7 +225,8 @@ impl<B> Table<B> {
         }
     }
 
-    /// Merges the segment of `hash` with its buddy if both are sparse, or gives it fewer buckets.
+    /// Merges the segment of `hash` with its buddy if both are sparse, or gives it fewer buckets. False when
+    /// there was nothing to gain, so that a caller may repeat it.
     pub(super) fn shrink_at(&mut self, heap: &mut Heap, hash: u64) -> bool {
         let segment = self.segment_of(hash);
         if segment.r == 0 {
@@ -249,7 +250,10 @@ impl<B> Table<B> {
             }
         }
         let fitting = size_for(own + own / 4);
-        fitting <= segment.buckets / 2 && self.rebuild(heap, &[(hash, segment)], segment.depth, fitting)
+        let before = self.buckets;
+        fitting <= segment.buckets / 2
+            && self.rebuild(heap, &[(hash, segment)], segment.depth, fitting)
+            && self.buckets < before
     }
 
     /// Frees the index of a table without entries.

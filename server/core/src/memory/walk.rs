@@ -10,8 +10,10 @@ use super::table::{Segment, Table};
 
 const POSITION_BITS: u32 = 48;
 const POSITIONS: u64 = 1 << POSITION_BITS;
-/// Random cells that a sample looks at before it walks on from the last.
-const SAMPLE_TRIES: u32 = 48;
+/// Random places of the directory that a sample draws, and buckets that it reads, before it walks on from
+/// the last.
+const SAMPLE_DRAWS: u32 = 1024;
+const SAMPLE_READS: u32 = 64;
 /// Buckets that a walk for an entry with an expiry looks at.
 const SAMPLE_WALK_BUCKETS: u32 = 4096;
 
@@ -169,7 +171,8 @@ impl<B> Table<B> {
             }
         }
         let mut random = random;
-        for _ in 0..SAMPLE_TRIES {
+        let mut reads = 0;
+        for _ in 0..SAMPLE_DRAWS {
             random = next_random(random);
             let segment = self.segment_of(random);
             // A deeper segment is met less often, a smaller one would have each cell met more often: both
@@ -186,6 +189,10 @@ impl<B> Table<B> {
             let r = line.refs[cell];
             if r != 0 && (!expiring_only || line.expiring & (1 << cell) != 0) {
                 return Some(self.entry(heap, r));
+            }
+            reads += 1;
+            if reads == SAMPLE_READS {
+                break;
             }
         }
         self.sample_by_walk(heap, random, expiring_only)
