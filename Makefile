@@ -38,3 +38,10 @@ bench: setup ## every row of the speed promise beside Valkey, into bench/results
 docs: ## the book, into docs/book
 	command -v mdbook >/dev/null || cargo install --locked mdbook --version 0.4.52
 	mdbook build docs
+
+compat: setup ## suites that others wrote (RUVIO_CTS_DIR, RUVIO_VALKEY_DIR name their checkouts)
+	cargo build --release -p ruvio-server
+	$(PYTHON) e2e/suites/compat.py "$${CARGO_TARGET_DIR:-target}/release/ruvio-server" $(ONLY)
+
+fuzz: setup ## each fuzz target for FUZZ_SECONDS (60)
+	tools/fuzz $(or $(FUZZ_SECONDS),60)

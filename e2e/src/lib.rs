@@ -6,6 +6,7 @@
 
 pub mod client;
 pub mod differential;
+pub mod mutate;
 pub mod resp;
 pub mod server;
 pub mod transcript;

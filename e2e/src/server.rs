@@ -21,6 +21,17 @@ pub enum Kind {
     Valkey,
 }
 
+impl Kind {
+    /// Ruvio, unless the variable says `valkey`: tests run against Valkey to prove themselves.
+    pub fn under_test(variable: &str) -> Kind {
+        match std::env::var(variable).as_deref() {
+            Ok("valkey") => Kind::Valkey,
+            Ok(other) => panic!("{variable}={other}: only valkey is known"),
+            Err(_) => Kind::Ruvio,
+        }
+    }
+}
+
 pub struct Server {
     child: Child,
     addr: SocketAddr,
