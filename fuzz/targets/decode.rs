@@ -27,7 +27,9 @@ fn events(bytes: &[u8], piece: usize, limits: &Limits) -> Vec<Event> {
                 Decoded::Command { argc, next } => {
                     assert!(argc > 0 && argc as usize == spans.len());
                     assert!(next > start && next <= end);
-                    events.push(Event::Command(spans.iter().map(|s| s.of(&arena).to_vec()).collect()));
+                    events.push(Event::Command(
+                        spans.iter().map(|s| s.of(&arena).to_vec()).collect(),
+                    ));
                     start = next;
                 }
                 Decoded::Skip { next } => {
@@ -52,8 +54,16 @@ fn events(bytes: &[u8], piece: usize, limits: &Limits) -> Vec<Event> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let Some((choice, bytes)) = data.split_first() else { return };
-    let limits = Limits { authenticated: choice & 1 == 0, ..Limits::default() };
+    let Some((choice, bytes)) = data.split_first() else {
+        return;
+    };
+    let limits = Limits {
+        authenticated: choice & 1 == 0,
+        ..Limits::default()
+    };
     let piece = 1 + usize::from(choice >> 1) % 16;
-    assert_eq!(events(bytes, bytes.len().max(1), &limits), events(bytes, piece, &limits));
+    assert_eq!(
+        events(bytes, bytes.len().max(1), &limits),
+        events(bytes, piece, &limits)
+    );
 });

@@ -9,12 +9,19 @@ use ruvio_core::resp::frame::Frames;
 fuzz_target!(|data: &[u8]| {
     let mut frames = Frames::default();
     let framed = frames.next(data);
-    let Ok(Some((value, len))) = Value::parse(data) else { return };
+    let Ok(Some((value, len))) = Value::parse(data) else {
+        return;
+    };
     assert!(len > 0 && len <= data.len());
-    assert!(matches!(framed, Ok(Some(end)) if end == len), "{framed:?} instead of {len}");
+    assert!(
+        matches!(framed, Ok(Some(end)) if end == len),
+        "{framed:?} instead of {len}"
+    );
     let mut written = Vec::new();
     value.write(&mut written);
-    let (again, end) = Value::parse(&written).expect("what we write is a reply").expect("and whole");
+    let (again, end) = Value::parse(&written)
+        .expect("what we write is a reply")
+        .expect("and whole");
     assert_eq!(end, written.len());
     // Compared as text, for a NaN is not equal to itself.
     assert_eq!(format!("{again:?}"), format!("{value:?}"));

@@ -19,13 +19,19 @@ fuzz_target!(|data: &[u8]| {
         let mut printed = Vec::new();
         double::push_double(value, &mut printed);
         let again = number::parse_f64(&printed).expect("what we print is a number");
-        assert!(again == value || (again.is_nan() && value.is_nan()), "{value} printed as {printed:?}");
+        assert!(
+            again == value || (again.is_nan() && value.is_nan()),
+            "{value} printed as {printed:?}"
+        );
     }
     if let Ok(sum) = long_double::add(first, second) {
         assert!(long_double::add(&sum, b"0").is_ok(), "a sum is a number again");
     }
     // A pattern of many stars must not take time in powers of the text's length.
     if first.len() <= 64 && second.len() <= 256 {
-        let _ = (glob::matches(first, second), glob::matches_ignoring_case(first, second));
+        let _ = (
+            glob::matches(first, second),
+            glob::matches_ignoring_case(first, second),
+        );
     }
 });
