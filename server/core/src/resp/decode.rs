@@ -102,8 +102,9 @@ impl Decoder {
         self.partial.capacity() * size_of::<Span>()
     }
 
-    /// Decodes what begins at `arena[start]`; bytes from `end` on are not looked at. After `Incomplete` call
-    /// again with the same bytes and more. The arena is written to only where quotes of an inline request
+    /// Decodes what begins at `arena[start]`; bytes from `end` on are not part of it, whatever they are (with
+    /// eight of them there, the last command of a read is decoded as fast as the others). After `Incomplete`
+    /// call again with the same bytes and more. The arena is written to only where quotes of an inline request
     /// are resolved, on the call that completes it. Whatever comes out, `spans` grows by the spans of a
     /// `Command` and by nothing else. `max_bulk_len` below 99 is taken as 99.
     #[inline]

@@ -341,6 +341,23 @@ fn the_hint_tells_what_a_long_argument_still_wants() {
     assert!(!decoder.is_idle());
 }
 
+/// A read buffer that is used again holds old bytes behind the new ones.
+#[test]
+fn bytes_behind_the_end_are_not_there() {
+    let arena = *b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\n$4\r\nPING\r\n";
+    for end in 0..20 {
+        let (mut decoder, mut spans) = (Decoder::new(), Vec::new());
+        let decoded = decoder.decode(&mut arena.clone(), 0, end, &mut spans, &Limits::default());
+        assert!(
+            matches!(decoded, Decoded::Incomplete { need: 1..=20 }) && spans.is_empty(),
+            "{end}"
+        );
+    }
+    let (mut decoder, mut spans) = (Decoder::new(), Vec::new());
+    let decoded = decoder.decode(&mut arena.clone(), 0, 20, &mut spans, &Limits::default());
+    assert_eq!(decoded, Decoded::Command { argc: 2, next: 20 });
+}
+
 /// A count alone takes no memory, and a big command's memory is given back.
 #[test]
 fn memory_follows_data() {
