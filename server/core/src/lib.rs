@@ -4,6 +4,7 @@
 //! clock, a file or a socket, nothing starts a thread. `ruvio-server` feeds it bytes and carries its
 //! answers out.
 
+pub mod acl;
 pub mod command;
 pub mod effect;
 pub mod engine;

@@ -1,15 +1,111 @@
 //! Which words of a command are keys: read from its key specs, for routing, ACL and `COMMAND GETKEYS`.
 
 use super::args::Args;
-use super::spec::{Begin, Command, Find, KeyFlags, KeySpec};
+use super::spec::{Begin, Command, Find, KeyFlags, KeySpec, OW_UPDATE, RO_ACCESS};
+use crate::text::fold;
 
 /// Calls `visit(position, flags)` for each key. `None` where the specs cannot tell (bad counts): the
-/// command itself will refuse it.
+/// command itself will refuse it. Flags that depend on options are those of this very command.
 pub fn for_each_key(command: &Command, args: Args<'_>, mut visit: impl FnMut(usize, KeyFlags)) -> Option<()> {
     for spec in command.keys {
-        for_each_of_spec(spec, args, &mut visit)?;
+        if spec.flags.has(KeyFlags::VARIABLE) {
+            let flags = exact_flags(command, spec.flags, args);
+            for_each_of_spec(spec, args, &mut |at, _| visit(at, flags))?;
+        } else {
+            for_each_of_spec(spec, args, &mut visit)?;
+        }
+    }
+    if matches!(command.name, "sort")
+        && let Some(at) = (2..args.len().saturating_sub(1)).rfind(|at| fold::is(args.get(*at), "STORE"))
+    {
+        visit(at + 1, OW_UPDATE);
     }
     Some(())
+}
+
+/// What `SET` and `BITFIELD` do to their key with the options they are given; else what the spec says.
+fn exact_flags(command: &Command, flags: KeyFlags, args: Args<'_>) -> KeyFlags {
+    match command.name {
+        "set" if !args.iter_from(3).any(|word| fold::is(word, "GET")) => OW_UPDATE,
+        "bitfield" if bitfield_only_reads(args) => RO_ACCESS,
+        _ => without(flags, KeyFlags::VARIABLE),
+    }
+}
+
+const fn without(flags: KeyFlags, other: KeyFlags) -> KeyFlags {
+    KeyFlags(flags.0 & !other.0)
+}
+
+fn bitfield_only_reads(args: Args<'_>) -> bool {
+    let mut at = 2;
+    while at < args.len() {
+        let word = args.get(at);
+        at += match () {
+            () if fold::is(word, "GET") => 3,
+            () if fold::is(word, "OVERFLOW") => 2,
+            () => return false,
+        };
+    }
+    true
+}
+
+/// The positions that clients of old go by: one range of keys in steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LegacyRange {
+    pub first: i32,
+    /// Negative: from the end.
+    pub last: i32,
+    pub step: i32,
+    /// There are more keys than the range has, so a client must ask.
+    pub movable: bool,
+}
+
+/// As much of the key specs as one range can say.
+pub fn legacy_range(specs: &[KeySpec]) -> LegacyRange {
+    let absolute = |index: u8, last: i32| if last >= 0 { last + i32::from(index) } else { last };
+    if let [
+        KeySpec {
+            begin: Begin::Index(index),
+            find: Find::Range { last, step, .. },
+            flags,
+        },
+    ] = specs
+    {
+        return LegacyRange {
+            first: i32::from(*index),
+            last: absolute(*index, *last),
+            step: i32::from(*step),
+            movable: flags.has(KeyFlags::INCOMPLETE),
+        };
+    }
+    let mut range = LegacyRange::default();
+    for spec in specs {
+        let KeySpec {
+            begin: Begin::Index(index),
+            find: Find::Range { last, step: 1, .. },
+            flags,
+        } = spec
+        else {
+            range.movable = true;
+            continue;
+        };
+        let index_i32 = i32::from(*index);
+        if range.last != 0 && range.last != index_i32 - 1 {
+            range.movable = true;
+            continue;
+        }
+        range.movable |= flags.has(KeyFlags::INCOMPLETE);
+        range.first = if range.first == 0 {
+            index_i32
+        } else {
+            range.first.min(index_i32)
+        };
+        // Counted from the end is farther than any count from the beginning.
+        range.last = (range.last as u32).max(absolute(*index, *last) as u32) as i32;
+        range.step = 1;
+    }
+    range.movable |= range.first == 0 && !specs.is_empty();
+    range
 }
 
 /// The position of the first key, where there is one: what routing needs on the hot path.

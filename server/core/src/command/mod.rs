@@ -2,8 +2,12 @@
 //!
 //! A family's `COMMANDS` are its rows; `FAMILIES` joins them into the table.
 
+pub mod acl;
 pub mod args;
+pub mod connection;
 pub mod deadline;
+pub mod help;
+pub mod introspect;
 pub mod keys;
 pub mod spec;
 pub mod string;
@@ -14,4 +18,9 @@ pub use spec::Command;
 pub use table::{COMMANDS, CommandTable, Entry};
 
 /// Every family's rows.
-pub const FAMILIES: &[&[Command]] = &[string::COMMANDS];
+pub const FAMILIES: &[&[Command]] = &[
+    acl::COMMANDS,
+    connection::COMMANDS,
+    introspect::COMMANDS,
+    string::COMMANDS,
+];

@@ -18,7 +18,7 @@ macro_rules! bits {
             pub const fn or(self, other: Self) -> Self { Self(self.0 | other.0) }
             pub const fn has(self, other: Self) -> bool { self.0 & other.0 == other.0 }
             pub const fn any(self, other: Self) -> bool { self.0 & other.0 != 0 }
-            pub fn names(self) -> impl Iterator<Item = &'static str> {
+            pub fn names(self) -> impl Iterator<Item = &'static str> + Clone {
                 Self::NAMES.iter().filter(move |(flag, _)| self.has(*flag)).map(|(_, name)| *name)
             }
         }

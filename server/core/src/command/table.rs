@@ -5,6 +5,8 @@
 
 use std::sync::LazyLock;
 
+use super::args::Args;
+use super::keys;
 use super::spec::{Categories, Command, Flags};
 
 /// A row with its place in the table.
@@ -118,6 +120,15 @@ impl CommandTable {
         }
     }
 
+    /// The command that the first words name, with its sub-command if it takes one.
+    pub fn find_words(&self, words: Args<'_>) -> Option<&Entry> {
+        let entry = self.find(words.get(0))?;
+        match words.try_get(1) {
+            Some(sub) if entry.is_container() => self.subcommand(entry, sub),
+            _ => Some(entry),
+        }
+    }
+
     pub fn get(&self, id: u16) -> &Entry {
         &self.entries[id as usize]
     }
@@ -158,7 +169,11 @@ impl Entry {
             parent: parent.map(|(id, _)| id),
             full_name,
             categories: spec.categories(),
-            flags: spec.flags,
+            flags: if keys::legacy_range(spec.keys).movable {
+                spec.flags.or(Flags::MOVABLE_KEYS)
+            } else {
+                spec.flags
+            },
             subcommands: subs,
         }
     }

@@ -69,7 +69,7 @@ impl Engine {
     }
 
     /// Runs the client's waiting command once more. `may_block` off: it must answer now.
-    fn try_again(&mut self, client: ClientId, now: Now, may_block: bool) {
+    pub(super) fn try_again(&mut self, client: ClientId, now: Now, may_block: bool) {
         let Some(session) = self.world.sessions.get_mut(client) else {
             return;
         };
@@ -146,13 +146,15 @@ impl Engine {
 
     /// The earliest deadline among those who wait, Unix milliseconds.
     pub fn next_deadline_ms(&self) -> Option<u64> {
+        let pause = self.world.pause.deadline_ms();
         if self.world.blocked_count == 0 {
-            return None;
+            return pause;
         }
         self.world
             .sessions
             .iter()
             .filter_map(|s| s.blocked.as_ref()?.deadline_ms)
+            .chain(pause)
             .min()
     }
 }

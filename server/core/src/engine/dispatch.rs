@@ -28,7 +28,12 @@ impl Engine {
         reply: &mut Reply,
     ) -> Flow {
         let now = self.shard.advance(now);
-        let Some(session) = self.world.sessions.get_mut(client) else {
+        let Some(session) = self
+            .world
+            .sessions
+            .get_mut(client)
+            .filter(|session| !session.closing)
+        else {
             return Flow::Close;
         };
         session.active_ms = now.ms();
@@ -40,6 +45,8 @@ impl Engine {
         let start = reply.len();
         let waits = match resolve(ahead.entry, args) {
             Err(error) => {
+                // Strangers are not told what there is.
+                let error = self.check_login(client, ahead.entry).err().unwrap_or(error);
                 self.reject(error, reply);
                 false
             }
@@ -76,10 +83,13 @@ impl Engine {
         now: Now,
         reply: &mut Reply,
     ) -> bool {
-        if let Err(error) = self.admit(entry) {
+        if let Err(error) = self.admit(client, entry, args, now) {
             self.world.stats.commands[entry.id as usize].rejected += 1;
             self.reject(error, reply);
             return false;
+        }
+        if self.world.pause.is_on() && self.world.hold_back(client, entry, args, now) {
+            return true;
         }
         let caller = Caller {
             client,
@@ -96,7 +106,16 @@ impl Engine {
     }
 
     /// May this command run at all, now?
-    fn admit(&self, entry: &Entry) -> Result<(), Error> {
+    fn admit(&mut self, client: ClientId, entry: &Entry, args: Args<'_>, now: Now) -> Result<(), Error> {
+        if !self
+            .world
+            .sessions
+            .get(client)
+            .is_some_and(|session| session.identity.is_unrestricted())
+        {
+            self.check_login(client, Some(entry))?;
+            self.check_rules(client, entry, args, now)?;
+        }
         if self.world.out_of_memory && entry.flags.has(crate::command::spec::Flags::DENYOOM) {
             return Err(error::OOM);
         }
@@ -171,6 +190,9 @@ impl Engine {
 
     /// What follows every command: watchers are told, those who wait are served, until nothing is left.
     pub(super) fn settle(&mut self, now: Now) {
+        if !self.world.unblock_requests.is_empty() {
+            self.serve_unblock_requests(now);
+        }
         if !self.shard.interest.is_empty() {
             self.serve_ready(now);
         }

@@ -15,4 +15,13 @@ pub trait Host {
     fn clock_us(&self) -> u64;
 
     fn memory(&self) -> MemoryFigures;
+
+    /// A whole small file: configuration, never data. The error is told to the client.
+    fn read_file(&self, path: &str) -> Result<Vec<u8>, String>;
+
+    /// Replaces the file at once and durably: after a crash it is the old one or the new one.
+    fn write_file(&self, path: &str, bytes: &[u8]) -> Result<(), String>;
+
+    /// Random bytes that nobody can guess, for passwords.
+    fn secret(&self, len: usize) -> Result<Vec<u8>, String>;
 }

@@ -6,12 +6,25 @@
 //! [`Engine::tick`] now and then.
 
 mod blocked;
+pub mod describe;
 mod dispatch;
 pub mod host;
+mod identity;
+mod paused;
+mod permission;
+pub mod product;
 pub mod session;
+mod standing;
+#[cfg(test)]
+pub(crate) mod testing;
+mod unblock;
 mod world;
 
 pub use host::{Host, MemoryFigures};
+pub use identity::Identity;
+pub use paused::{Pause, Scope};
+pub use permission::describe_denial;
+pub use unblock::UnblockAs;
 pub use world::{CommandStats, Parcel, Stats, World};
 
 use crate::command::{Args, COMMANDS, Entry, keys};
@@ -54,12 +67,14 @@ impl Engine {
     /// A new connection; `addr` and `laddr` are its two ends as text.
     pub fn connect(&mut self, addr: String, laddr: String, fd: i32, now: Now) -> ClientId {
         self.world.stats.connections_received += 1;
-        self.world.sessions.open(addr, laddr, fd, now.ms())
+        let default_user = self.world.users.default_user();
+        self.world.sessions.open(addr, laddr, fd, now.ms(), default_user)
     }
 
     /// The connection is gone: forgets everything it held.
     pub fn disconnect(&mut self, client: ClientId) {
         self.stop_waiting(client);
+        self.world.pause.forget(client);
         self.world.sessions.close(client);
     }
 
@@ -94,7 +109,11 @@ impl Engine {
     }
 
     pub fn is_authenticated(&self, client: ClientId) -> bool {
-        self.world.sessions.get(client).is_some()
+        let default_user = self.world.users.default_user();
+        self.world
+            .sessions
+            .get(client)
+            .is_some_and(|session| session.identity.may_speak(default_user))
     }
 
     /// `proto-max-bulk-len`, bytes.
@@ -115,6 +134,7 @@ impl Engine {
     /// Background work in a bounded slice: times out those who wait, frees what was deleted. `true` when
     /// there is more to do at once.
     pub fn tick(&mut self, now: Now) -> bool {
+        self.resume(now);
         self.time_out(now);
         self.shard.free_slice(TICK_BUDGET)
     }

@@ -1,5 +1,9 @@
 //! A client's connection as the commands see it: everything but the socket.
 
+use std::sync::Arc;
+
+use super::identity::Identity;
+use crate::acl::User;
 use crate::command::OwnedArgs;
 use crate::exec::OnTimeout;
 use crate::resp::Protocol;
@@ -78,6 +82,9 @@ pub struct Session {
     pub reply_mode: ReplyMode,
     pub no_touch: bool,
     pub blocked: Option<Box<Blocked>>,
+    /// A command that `CLIENT PAUSE` holds back.
+    pub paused: Option<Box<OwnedArgs>>,
+    pub identity: Identity,
     /// Close once what is owed has been sent.
     pub closing: bool,
     pub traffic: Traffic,
@@ -93,7 +100,14 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    pub fn open(&mut self, addr: String, laddr: String, fd: i32, now_ms: u64) -> ClientId {
+    pub fn open(
+        &mut self,
+        addr: String,
+        laddr: String,
+        fd: i32,
+        now_ms: u64,
+        default_user: &Arc<User>,
+    ) -> ClientId {
         self.last_serial += 1;
         let index = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
@@ -114,6 +128,8 @@ impl Sessions {
             reply_mode: ReplyMode::On,
             no_touch: false,
             blocked: None,
+            paused: None,
+            identity: Identity::new(default_user),
             closing: false,
             traffic: Traffic::default(),
         }));
@@ -149,6 +165,21 @@ impl Sessions {
         let mut all: Vec<&Session> = self.places.iter().filter_map(Option::as_deref).collect();
         all.sort_unstable_by_key(|s| s.id);
         all.into_iter()
+    }
+
+    pub fn for_each_mut(&mut self, visit: impl FnMut(&mut Session)) {
+        self.places
+            .iter_mut()
+            .filter_map(Option::as_deref_mut)
+            .for_each(visit);
+    }
+
+    /// By the number that `CLIENT ID` shows.
+    pub fn find_serial(&self, serial: u64) -> Option<&Session> {
+        self.places
+            .iter()
+            .filter_map(Option::as_deref)
+            .find(|session| session.id.serial() == serial)
     }
 
     pub fn len(&self) -> usize {

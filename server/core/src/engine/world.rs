@@ -1,7 +1,10 @@
 //! What an owner thread knows beside its keyspaces: sessions, statistics, and what is on its way out.
 
 use super::host::Host;
+use super::paused::Pause;
 use super::session::{ClientId, Sessions};
+use super::unblock::UnblockAs;
+use crate::acl::{AclLog, Users};
 use crate::command::COMMANDS;
 use crate::resp::Reply;
 
@@ -41,6 +44,13 @@ pub struct World {
     pub unblocked: Vec<ClientId>,
     /// How many sessions wait for a key.
     pub blocked_count: usize,
+    /// Waits that `CLIENT UNBLOCK` ends once its own command is done.
+    pub(super) unblock_requests: Vec<(ClientId, UnblockAs)>,
+    pub pause: Pause,
+    pub users: Users,
+    pub acl_log: AclLog,
+    /// `aclfile`.
+    pub acl_file: Option<String>,
     pub stats: Stats,
     pub host: Box<dyn Host>,
     /// `true` while more memory is used than `maxmemory` and nothing could be evicted.
@@ -61,6 +71,11 @@ impl World {
             closing: Vec::new(),
             unblocked: Vec::new(),
             blocked_count: 0,
+            unblock_requests: Vec::new(),
+            pause: Pause::default(),
+            users: Users::default(),
+            acl_log: AclLog::default(),
+            acl_file: None,
             stats,
             host,
             out_of_memory: false,
