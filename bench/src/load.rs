@@ -7,6 +7,8 @@
 mod connection;
 pub mod replies;
 pub mod template;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
