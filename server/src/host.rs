@@ -48,7 +48,9 @@ impl Host for Process {
 
     fn secret(&self, len: usize) -> Result<Vec<u8>, String> {
         let mut bytes = vec![0; len];
-        File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)).map_err(reason)?;
+        File::open("/dev/urandom")
+            .and_then(|mut source| source.read_exact(&mut bytes))
+            .map_err(reason)?;
         Ok(bytes)
     }
 }
@@ -72,7 +74,10 @@ fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let _ = std::fs::remove_file(&beside);
         return Err(error);
     }
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()
 }
 

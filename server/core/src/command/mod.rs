@@ -9,9 +9,11 @@ pub mod deadline;
 pub mod help;
 pub mod introspect;
 pub mod keys;
+pub mod sorted_set;
 pub mod spec;
 pub mod string;
 pub mod table;
+pub mod timeout;
 
 pub use args::{Args, OwnedArgs};
 pub use spec::Command;
@@ -22,5 +24,6 @@ pub const FAMILIES: &[&[Command]] = &[
     acl::COMMANDS,
     connection::COMMANDS,
     introspect::COMMANDS,
+    sorted_set::COMMANDS,
     string::COMMANDS,
 ];

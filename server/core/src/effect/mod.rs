@@ -6,6 +6,7 @@
 //!
 //! Effects are encoded only while something reads them; otherwise `push` is never reached.
 
+pub mod apply;
 pub mod codec;
 
 pub use codec::{DecodeError, Decoder};

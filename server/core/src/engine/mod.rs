@@ -5,6 +5,8 @@
 //! order of its turn, takes `world.outbox`, `world.closing` and `world.unblocked` after it, and calls
 //! [`Engine::tick`] now and then.
 
+#[cfg(test)]
+pub(crate) mod bench;
 mod blocked;
 pub mod describe;
 mod dispatch;

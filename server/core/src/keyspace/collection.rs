@@ -1,24 +1,33 @@
 //! Collections too large to be packed into their entry: what the boxed values of a table are.
 
 use crate::memory::Heap;
+use crate::value::sorted_set::SortedSet;
 
 /// A large collection. Small ones are packed bytes in the entry (see `value/`).
-pub enum Collection {}
+pub enum Collection {
+    SortedSet(SortedSet),
+}
 
 impl Collection {
     /// The generation: unique per shard for each collection ever created, the prefix of its image rows.
     pub fn generation(&self) -> u64 {
-        match *self {}
+        match self {
+            Self::SortedSet(set) => set.generation(),
+        }
     }
 
     /// Frees up to `budget` elements from the heap; `true` when nothing is left. A collection must be
     /// emptied through this before it is dropped.
-    pub fn free_slice(&mut self, _heap: &mut Heap, _budget: usize) -> bool {
-        match *self {}
+    pub fn free_slice(&mut self, heap: &mut Heap, budget: usize) -> bool {
+        match self {
+            Self::SortedSet(set) => set.free_slice(heap, budget),
+        }
     }
 
     pub fn len(&self) -> usize {
-        match *self {}
+        match self {
+            Self::SortedSet(set) => set.len(),
+        }
     }
 
     pub fn is_empty(&self) -> bool {

@@ -5,10 +5,13 @@
 
 pub mod access;
 pub mod collection;
+#[cfg(test)]
+pub mod compare;
 mod db;
 pub mod events;
 pub mod interest;
 mod kinds;
+pub mod limits;
 
 pub use access::AccessPolicy;
 pub use collection::Collection;
@@ -16,6 +19,7 @@ pub use db::{Db, Key};
 pub use events::{Classes, Event};
 pub use interest::Interest;
 pub use kinds::{Type, kind};
+pub use limits::Limits;
 
 use crate::effect::Effects;
 use crate::exec::Now;
@@ -49,6 +53,9 @@ pub struct Shard {
     pub events: Vec<Event>,
     pub notify: Classes,
     pub access: AccessPolicy,
+    pub limits: Limits,
+    /// Working space for edits of packed collections, kept so that they allocate nothing. Taken while in use.
+    pub scratch: Vec<u8>,
     pub stats: ShardStats,
     /// The last generation given to a collection.
     pub generation: u64,
@@ -74,6 +81,8 @@ impl Shard {
             events: Vec::new(),
             notify: Classes::default(),
             access: AccessPolicy::default(),
+            limits: Limits::default(),
+            scratch: Vec::new(),
             stats: ShardStats::default(),
             generation: 0,
             fence: 0,

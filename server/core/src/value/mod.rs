@@ -6,3 +6,4 @@
 //! `OBJECT ENCODING` tells the truth.
 
 pub mod packed;
+pub mod sorted_set;

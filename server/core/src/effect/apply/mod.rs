@@ -1,0 +1,123 @@
+//! Applying effects: what a follower, a start and the image's load do. No conditions, no events, no clock:
+//! the leader has decided everything.
+
+mod sorted_set;
+
+use super::Effect;
+use crate::exec::Now;
+use crate::keyspace::{DATABASES, Db, Key, Shard, kind};
+use crate::memory::{Expiry, NewValue};
+use crate::value::sorted_set as zset;
+
+/// An effect that does not fit the shard it is applied to: the two have diverged, or the bytes are not
+/// from this shard's log.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ApplyError {
+    #[error("{what}: the row is not there")]
+    Absent { what: &'static str },
+    #[error("{what}: another generation stands at the key")]
+    OtherGeneration { what: &'static str },
+    #[error("{what}: there already")]
+    Present { what: &'static str },
+    #[error("database {0} does not exist")]
+    NoSuchDatabase(u16),
+    #[error("kind {0} cannot be created")]
+    UnknownKind(u8),
+    #[error("this build does not know the effect: {0}")]
+    Unsupported(&'static str),
+}
+
+/// Makes the change of one effect.
+pub fn apply(shard: &mut Shard, db: u16, effect: &Effect<'_>) -> Result<(), ApplyError> {
+    if db as usize >= DATABASES {
+        return Err(ApplyError::NoSuchDatabase(db));
+    }
+    // At time zero nothing is past its time: expiry is the leader's to decide.
+    let mut db = Db {
+        shard,
+        index: db,
+        now: Now::default(),
+        no_touch: true,
+    };
+    match *effect {
+        Effect::Put {
+            key,
+            kind,
+            value,
+            expire_at,
+            ..
+        } => {
+            let key = db.key(key);
+            db.put(
+                key,
+                kind,
+                NewValue::Bytes(value),
+                expire_at.map_or(Expiry::Clear, Expiry::At),
+            );
+            Ok(())
+        }
+        Effect::Patch { key, offset, bytes } => patch(&mut db, key, offset, bytes),
+        Effect::Expire { key, at } => {
+            let key = db.key(key);
+            let mut slot = db.find_write(key).ok_or(ApplyError::Absent { what: "expiry" })?;
+            slot.set_expiry(at);
+            Ok(())
+        }
+        Effect::Delete { key, .. } => {
+            let key = db.key(key);
+            if db.remove(key) {
+                Ok(())
+            } else {
+                Err(ApplyError::Absent { what: "delete" })
+            }
+        }
+        Effect::Create {
+            key,
+            kind,
+            generation,
+        } => create(&mut db, key, kind, generation),
+        Effect::ScorePut { .. } | Effect::ScoreDelete { .. } => sorted_set::apply(&mut db, effect),
+        Effect::Fence { fence } => {
+            db.shard.fence = db.shard.fence.max(fence);
+            Ok(())
+        }
+        _ => Err(ApplyError::Unsupported("not applied yet")),
+    }
+}
+
+fn patch(db: &mut Db<'_>, key: &[u8], offset: u64, bytes: &[u8]) -> Result<(), ApplyError> {
+    let key = db.key(key);
+    let mut slot = db.find_write(key).ok_or(ApplyError::Absent { what: "patch" })?;
+    let start = offset as usize;
+    let end = start + bytes.len();
+    if end > slot.entry().bytes().len() {
+        slot.resize(end);
+    }
+    slot.bytes_mut()[start..end].copy_from_slice(bytes);
+    slot.set_kind(kind::STRING_RAW);
+    Ok(())
+}
+
+fn create(db: &mut Db<'_>, key: &[u8], kind: u8, generation: u64) -> Result<(), ApplyError> {
+    let key = db.key(key);
+    match kind {
+        kind::SORTED_SET => zset::begin(db, key, generation),
+        other => return Err(ApplyError::UnknownKind(other)),
+    }
+    db.shard.generation = db.shard.generation.max(generation);
+    Ok(())
+}
+
+/// Refuses an element of a generation that does not stand at the key.
+fn check_generation(
+    db: &Db<'_>,
+    key: Key<'_>,
+    generation: u64,
+    what: &'static str,
+) -> Result<(), ApplyError> {
+    match db.generation_of(key) {
+        Some(own) if own == generation => Ok(()),
+        Some(_) => Err(ApplyError::OtherGeneration { what }),
+        None => Err(ApplyError::Absent { what }),
+    }
+}

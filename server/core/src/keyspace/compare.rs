@@ -1,0 +1,56 @@
+//! The logical content of a shard, for tests that compare two: what a client or the image could tell apart,
+//! and nothing of how it stands in memory.
+
+use std::collections::BTreeMap;
+
+use super::{Collection, DATABASES, Shard, Type};
+use crate::memory::{Entry, Heap, Value};
+use crate::value::sorted_set::View;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    Bytes(Vec<u8>),
+    /// Members in order, with the bits of their scores.
+    SortedSet(Vec<(Vec<u8>, u64)>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogicalValue {
+    pub type_name: &'static str,
+    pub expire_at_ms: Option<u64>,
+    pub generation: Option<u64>,
+    pub content: Content,
+}
+
+/// Everything in the shard by database and key, whether its time has come or not.
+pub fn dump(shard: &Shard) -> BTreeMap<(u16, Vec<u8>), LogicalValue> {
+    let mut all = BTreeMap::new();
+    for db in 0..DATABASES {
+        shard.databases[db].for_each(&shard.heap, |entry| {
+            all.insert((db as u16, entry.key().to_vec()), logical(entry, &shard.heap));
+        });
+    }
+    all
+}
+
+fn logical<'a>(entry: Entry<'a, Collection>, heap: &'a Heap) -> LogicalValue {
+    let kind = Type::of(entry.kind());
+    let generation = kind.is_collection().then(|| match entry.value() {
+        Value::Bytes(bytes) => super::collection::packed_generation(bytes),
+        Value::Boxed(collection) => collection.generation(),
+    });
+    let content = match kind {
+        Type::SortedSet => {
+            let mut members = Vec::new();
+            View::new(entry, heap).for_each(|member, score| members.push((member.to_vec(), score.to_bits())));
+            Content::SortedSet(members)
+        }
+        _ => Content::Bytes(entry.bytes().to_vec()),
+    };
+    LogicalValue {
+        type_name: kind.name(),
+        expire_at_ms: entry.expire_at_ms(),
+        generation,
+        content,
+    }
+}
