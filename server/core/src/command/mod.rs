@@ -9,6 +9,7 @@ pub mod deadline;
 pub mod help;
 pub mod introspect;
 pub mod keys;
+pub mod list;
 pub mod sorted_set;
 pub mod spec;
 pub mod string;
@@ -24,6 +25,7 @@ pub const FAMILIES: &[&[Command]] = &[
     acl::COMMANDS,
     connection::COMMANDS,
     introspect::COMMANDS,
+    list::COMMANDS,
     sorted_set::COMMANDS,
     string::COMMANDS,
 ];

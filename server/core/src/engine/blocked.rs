@@ -1,14 +1,17 @@
 //! Commands that wait for a key: who is served when it changes, in which order, and when time is up.
 //!
-//! A waiting command is kept whole and run again when one of its keys is touched; it answers or goes on
-//! waiting, with its first deadline and its place in the queue.
+//! A waiting command is kept whole and run again when one of its keys is touched and holds what it waits
+//! for; it answers or goes on waiting, with its first deadline and its place in the queue. Serving may touch
+//! keys that others wait for (`BLMOVE`): that goes on until no key is ready. Deadlines stand in order, so
+//! that neither asking for the next one nor serving it walks those who wait.
 
-use super::session::{Blocked, ClientId};
-use super::{Engine, World};
+use super::Engine;
+use super::session::{Blocked, ClientId, ReplyMode};
+use crate::command::spec::Group;
 use crate::command::{Args, COMMANDS, Entry};
-use crate::error;
-use crate::exec::{Block, Caller, Exec, Failure, Now, OnTimeout};
-use crate::keyspace::Db;
+use crate::exec::{Block, Caller, Now, OnTimeout};
+use crate::keyspace::interest::Ticket;
+use crate::keyspace::{Db, Type};
 use crate::resp::Reply;
 
 impl Engine {
@@ -23,17 +26,23 @@ impl Engine {
         let Some(session) = self.world.sessions.get_mut(client) else {
             return;
         };
+        let ticket = self.shard.interest.take_ticket();
         for key in block.keys.view().iter() {
-            self.shard.interest.block(session.db, key, client);
+            self.shard.interest.block(session.db, key, ticket, client);
+        }
+        if let Some(deadline_ms) = block.deadline_ms {
+            self.world.deadlines.insert((deadline_ms, client));
         }
         session.blocked = Some(Box::new(Blocked {
             command: entry.id,
             args: args.to_owned(),
             keys: block.keys,
             db: session.db,
+            ticket,
             deadline_ms: block.deadline_ms,
             on_timeout: block.on_timeout,
             since_ms: now.ms(),
+            silent: session.reply_mode != ReplyMode::On,
         }));
         self.world.blocked_count += 1;
     }
@@ -42,30 +51,69 @@ impl Engine {
     pub(super) fn stop_waiting(&mut self, client: ClientId) -> Option<Box<Blocked>> {
         let blocked = self.world.sessions.get_mut(client)?.blocked.take()?;
         for key in blocked.keys.view().iter() {
-            self.shard.interest.unblock(blocked.db, key, client);
+            self.shard.interest.unblock(blocked.db, key, blocked.ticket);
+        }
+        if let Some(deadline_ms) = blocked.deadline_ms {
+            self.world.deadlines.remove(&(deadline_ms, client));
         }
         self.world.blocked_count -= 1;
         Some(blocked)
     }
 
-    /// Ends a wait from outside: `write` says how (`CLIENT UNBLOCK`, a timeout).
+    /// Ends a wait from outside: `write` says how (`CLIENT UNBLOCK`, a timeout). The command counts as a
+    /// call that is over.
     pub(super) fn end_wait(&mut self, client: ClientId, write: impl FnOnce(&mut Reply)) -> bool {
-        if self.stop_waiting(client).is_none() {
+        let Some(blocked) = self.stop_waiting(client) else {
             return false;
-        }
-        self.world.send(client, write);
-        self.world.unblocked.push(client);
+        };
+        self.world.stats.commands[blocked.command as usize].calls += 1;
+        self.release(client, &blocked, write);
         true
+    }
+
+    /// Sends the answer and lets the connection go on.
+    fn release(&mut self, client: ClientId, blocked: &Blocked, write: impl FnOnce(&mut Reply)) {
+        if !blocked.silent {
+            self.world.send(client, write);
+        }
+        self.world.unblocked.push(client);
     }
 
     /// Marks watchers and runs again what waits for keys that changed, until no key is ready.
     pub(super) fn serve_ready(&mut self, now: Now) {
         self.shard.interest.dirty.clear();
-        while let Some((db, key)) = self.shard.interest.ready.pop_front() {
-            for client in self.shard.interest.waiting(db, &key) {
-                self.try_again(client, now, true);
+        while let Some((db, key)) = self.shard.interest.next_ready() {
+            // Who begins to wait because of this very round is not part of it.
+            let last = self.shard.interest.last_ticket();
+            let mut at = Ticket::default();
+            while let Some((ticket, client)) = self.shard.interest.next_waiting(db, &key, at)
+                && ticket <= last
+            {
+                at = ticket;
+                if self.concerns(client, db, &key, now) {
+                    self.try_again(client, now, true);
+                }
             }
         }
+    }
+
+    /// Whether what the key holds now is what the client's command waits for.
+    fn concerns(&mut self, client: ClientId, db: u16, key: &[u8], now: Now) -> bool {
+        let Some(blocked) = self.world.sessions.get(client).and_then(|s| s.blocked.as_ref()) else {
+            return false;
+        };
+        let Some(wanted) = awaited(COMMANDS.get(blocked.command)) else {
+            return true;
+        };
+        let mut db = Db {
+            shard: &mut self.shard,
+            index: db,
+            now,
+            no_touch: true,
+        };
+        let key = db.key(key);
+        db.find_write(key)
+            .is_some_and(|slot| Type::of(slot.kind()) == wanted)
     }
 
     /// Runs the client's waiting command once more. `may_block` off: it must answer now.
@@ -73,94 +121,77 @@ impl Engine {
         let Some(session) = self.world.sessions.get_mut(client) else {
             return;
         };
-        let Some(mut blocked) = session.blocked.take() else {
+        let Some(blocked) = session.blocked.as_mut() else {
             return;
         };
-        let mut reply = Reply::new(session.protocol);
-        let no_touch = session.no_touch;
-        let entry = COMMANDS.get(blocked.command);
         let args = std::mem::take(&mut blocked.args);
-        let db = Db {
-            shard: &mut self.shard,
-            index: blocked.db,
-            now,
-            no_touch,
-        };
+        let entry = COMMANDS.get(blocked.command);
+        let mut reply = Reply::new(session.protocol);
         let caller = Caller {
             client,
             may_block,
             retry: true,
         };
-        let outcome = (entry.spec.run)(
-            &mut Exec {
-                now,
-                caller,
-                db,
-                world: &mut self.world,
-                reply: &mut reply,
-            },
-            args.view(),
-        );
-        let answered = match outcome {
-            Ok(()) => true,
-            Err(Failure::Block(_)) => false,
-            // The key now holds another type: what is waited for may still come.
-            Err(Failure::Error(error)) if error == error::WRONG_TYPE && may_block => false,
-            Err(Failure::Error(error)) => {
-                reply.truncate(0);
+        // Rules and memory may have changed meanwhile.
+        let outcome = match self.admit(client, entry, args.view(), now) {
+            Ok(()) => self.call(entry, args.view(), caller, now, &mut reply),
+            Err(error) => {
+                self.world.stats.commands[entry.id as usize].rejected += 1;
                 self.reject(error, &mut reply);
-                true
+                Ok(())
             }
         };
-        blocked.args = args;
-        restore(&mut self.world, client, blocked);
-        if answered {
-            let bytes = reply.take();
-            self.end_wait(client, |out| out.raw(&bytes));
+        match outcome {
+            Ok(()) => {
+                if let Some(blocked) = self.stop_waiting(client) {
+                    let bytes = reply.take();
+                    self.release(client, &blocked, |out| out.raw(&bytes));
+                }
+            }
+            Err(_) => {
+                if let Some(blocked) = self
+                    .world
+                    .sessions
+                    .get_mut(client)
+                    .and_then(|s| s.blocked.as_mut())
+                {
+                    blocked.args = args;
+                }
+            }
         }
     }
 
-    /// Answers those whose time is up.
+    /// Answers those whose time is up, in the order of their deadlines.
     pub(super) fn time_out(&mut self, now: Now) {
-        if self.world.blocked_count == 0 {
-            return;
-        }
-        let late: Vec<(ClientId, OnTimeout)> = self
-            .world
-            .sessions
-            .iter()
-            .filter_map(|s| {
-                let blocked = s.blocked.as_ref()?;
-                (blocked.deadline_ms? <= now.ms()).then_some((s.id, blocked.on_timeout))
-            })
-            .collect();
-        for (client, on_timeout) in late {
-            match on_timeout {
-                OnTimeout::Null => drop(self.end_wait(client, |out| out.null())),
-                OnTimeout::NullArray => drop(self.end_wait(client, |out| out.null_array())),
-                OnTimeout::RunAgain => self.try_again(client, now, false),
+        while let Some((deadline_ms, client)) = self.world.deadlines.first().copied()
+            && deadline_ms <= now.ms()
+        {
+            self.world.deadlines.pop_first();
+            let blocked = self.world.sessions.get(client).and_then(|s| s.blocked.as_ref());
+            match blocked.map(|blocked| blocked.on_timeout) {
+                None => {}
+                Some(OnTimeout::Null) => drop(self.end_wait(client, Reply::null)),
+                Some(OnTimeout::NullArray) => drop(self.end_wait(client, Reply::null_array)),
+                Some(OnTimeout::RunAgain) => self.try_again(client, now, false),
             }
+            self.settle(now);
         }
-        self.settle(now);
     }
 
     /// The earliest deadline among those who wait, Unix milliseconds.
     pub fn next_deadline_ms(&self) -> Option<u64> {
-        let pause = self.world.pause.deadline_ms();
-        if self.world.blocked_count == 0 {
-            return pause;
-        }
-        self.world
-            .sessions
-            .iter()
-            .filter_map(|s| s.blocked.as_ref()?.deadline_ms)
-            .chain(pause)
-            .min()
+        let first = self.world.deadlines.first().map(|(deadline_ms, _)| *deadline_ms);
+        first.into_iter().chain(self.world.pause.deadline_ms()).min()
     }
 }
 
-fn restore(world: &mut World, client: ClientId, blocked: Box<Blocked>) {
-    if let Some(session) = world.sessions.get_mut(client) {
-        session.blocked = Some(blocked);
+/// The type that the command's keys must hold for it to be worth another try; `None`: it wants to see
+/// every change, also that a key is gone.
+fn awaited(entry: &Entry) -> Option<Type> {
+    match entry.spec.group {
+        Group::List => Some(Type::List),
+        Group::SortedSet => Some(Type::SortedSet),
+        Group::Stream if entry.spec.name == "xread" => Some(Type::Stream),
+        _ => None,
     }
 }

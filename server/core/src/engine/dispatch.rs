@@ -106,7 +106,13 @@ impl Engine {
     }
 
     /// May this command run at all, now?
-    fn admit(&mut self, client: ClientId, entry: &Entry, args: Args<'_>, now: Now) -> Result<(), Error> {
+    pub(super) fn admit(
+        &mut self,
+        client: ClientId,
+        entry: &Entry,
+        args: Args<'_>,
+        now: Now,
+    ) -> Result<(), Error> {
         if !self
             .world
             .sessions

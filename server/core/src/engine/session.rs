@@ -6,6 +6,7 @@ use super::identity::Identity;
 use crate::acl::User;
 use crate::command::OwnedArgs;
 use crate::exec::OnTimeout;
+use crate::keyspace::interest::Ticket;
 use crate::resp::Protocol;
 
 /// Names a session for as long as the process lives: a serial number that only grows, and the place where
@@ -49,9 +50,13 @@ pub struct Blocked {
     pub args: OwnedArgs,
     pub keys: OwnedArgs,
     pub db: u16,
+    /// Its place in the queues of its keys.
+    pub ticket: Ticket,
     pub deadline_ms: Option<u64>,
     pub on_timeout: OnTimeout,
     pub since_ms: u64,
+    /// `CLIENT REPLY` was off or skipping when the wait began: its end is not answered.
+    pub silent: bool,
 }
 
 /// What the socket's side counts, for `CLIENT LIST` and `INFO`. Bytes.

@@ -1,5 +1,7 @@
 //! What an owner thread knows beside its keyspaces: sessions, statistics, and what is on its way out.
 
+use std::collections::BTreeSet;
+
 use super::host::Host;
 use super::paused::Pause;
 use super::session::{ClientId, Sessions};
@@ -44,6 +46,8 @@ pub struct World {
     pub unblocked: Vec<ClientId>,
     /// How many sessions wait for a key.
     pub blocked_count: usize,
+    /// When their time is up, Unix milliseconds, earliest first.
+    pub deadlines: BTreeSet<(u64, ClientId)>,
     /// Waits that `CLIENT UNBLOCK` ends once its own command is done.
     pub(super) unblock_requests: Vec<(ClientId, UnblockAs)>,
     pub pause: Pause,
@@ -71,6 +75,7 @@ impl World {
             closing: Vec::new(),
             unblocked: Vec::new(),
             blocked_count: 0,
+            deadlines: BTreeSet::new(),
             unblock_requests: Vec::new(),
             pause: Pause::default(),
             users: Users::default(),

@@ -1,10 +1,12 @@
 //! Collections too large to be packed into their entry: what the boxed values of a table are.
 
 use crate::memory::Heap;
+use crate::value::list::List;
 use crate::value::sorted_set::SortedSet;
 
 /// A large collection. Small ones are packed bytes in the entry (see `value/`).
 pub enum Collection {
+    List(List),
     SortedSet(SortedSet),
 }
 
@@ -12,6 +14,7 @@ impl Collection {
     /// The generation: unique per shard for each collection ever created, the prefix of its image rows.
     pub fn generation(&self) -> u64 {
         match self {
+            Self::List(list) => list.generation(),
             Self::SortedSet(set) => set.generation(),
         }
     }
@@ -20,12 +23,14 @@ impl Collection {
     /// emptied through this before it is dropped.
     pub fn free_slice(&mut self, heap: &mut Heap, budget: usize) -> bool {
         match self {
+            Self::List(list) => list.free_slice(budget),
             Self::SortedSet(set) => set.free_slice(heap, budget),
         }
     }
 
     pub fn len(&self) -> usize {
         match self {
+            Self::List(list) => list.len(),
             Self::SortedSet(set) => set.len(),
         }
     }

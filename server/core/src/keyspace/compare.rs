@@ -4,12 +4,15 @@
 use std::collections::BTreeMap;
 
 use super::{Collection, DATABASES, Shard, Type};
+use crate::effect::ListPosition;
 use crate::memory::{Entry, Heap, Value};
 use crate::value::sorted_set::View;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     Bytes(Vec<u8>),
+    /// Elements in order, with their positions.
+    List(Vec<(ListPosition, Vec<u8>)>),
     /// Members in order, with the bits of their scores.
     SortedSet(Vec<(Vec<u8>, u64)>),
 }
@@ -40,6 +43,12 @@ fn logical<'a>(entry: Entry<'a, Collection>, heap: &'a Heap) -> LogicalValue {
         Value::Boxed(collection) => collection.generation(),
     });
     let content = match kind {
+        Type::List => {
+            let mut rows = Vec::new();
+            crate::command::list::view(entry)
+                .for_each_row(|position, value| rows.push((position, value.to_vec())));
+            Content::List(rows)
+        }
         Type::SortedSet => {
             let mut members = Vec::new();
             View::new(entry, heap).for_each(|member, score| members.push((member.to_vec(), score.to_bits())));

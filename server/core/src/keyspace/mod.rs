@@ -21,6 +21,7 @@ pub use interest::Interest;
 pub use kinds::{Type, kind};
 pub use limits::Limits;
 
+use crate::command::list::ListScratch;
 use crate::effect::Effects;
 use crate::exec::Now;
 use crate::memory::{Heap, Table};
@@ -54,6 +55,7 @@ pub struct Shard {
     pub notify: Classes,
     pub access: AccessPolicy,
     pub limits: Limits,
+    pub lists: ListScratch,
     /// Working space for edits of packed collections, kept so that they allocate nothing. Taken while in use.
     pub scratch: Vec<u8>,
     pub stats: ShardStats,
@@ -82,6 +84,7 @@ impl Shard {
             notify: Classes::default(),
             access: AccessPolicy::default(),
             limits: Limits::default(),
+            lists: ListScratch::default(),
             scratch: Vec::new(),
             stats: ShardStats::default(),
             generation: 0,

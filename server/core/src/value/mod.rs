@@ -5,5 +5,6 @@
 //! form is decided by the same options as in Valkey (`hash-max-listpack-entries` …), so that
 //! `OBJECT ENCODING` tells the truth.
 
+pub mod list;
 pub mod packed;
 pub mod sorted_set;

@@ -1,6 +1,7 @@
 //! Applying effects: what a follower, a start and the image's load do. No conditions, no events, no clock:
 //! the leader has decided everything.
 
+mod list;
 mod sorted_set;
 
 use super::Effect;
@@ -76,6 +77,7 @@ pub fn apply(shard: &mut Shard, db: u16, effect: &Effect<'_>) -> Result<(), Appl
             kind,
             generation,
         } => create(&mut db, key, kind, generation),
+        Effect::ListPut { .. } | Effect::ListDelete { .. } => list::apply(&mut db, effect),
         Effect::ScorePut { .. } | Effect::ScoreDelete { .. } => sorted_set::apply(&mut db, effect),
         Effect::Fence { fence } => {
             db.shard.fence = db.shard.fence.max(fence);
@@ -101,6 +103,15 @@ fn patch(db: &mut Db<'_>, key: &[u8], offset: u64, bytes: &[u8]) -> Result<(), A
 fn create(db: &mut Db<'_>, key: &[u8], kind: u8, generation: u64) -> Result<(), ApplyError> {
     let key = db.key(key);
     match kind {
+        // No more than the generation: an empty packed list.
+        kind::LIST => {
+            db.put(
+                key,
+                kind,
+                NewValue::Bytes(&generation.to_le_bytes()),
+                Expiry::Clear,
+            );
+        }
         kind::SORTED_SET => zset::begin(db, key, generation),
         other => return Err(ApplyError::UnknownKind(other)),
     }

@@ -18,6 +18,7 @@ impl<'a> View<'a> {
         match entry.value() {
             Value::Bytes(bytes) => Self::Packed(bytes),
             Value::Boxed(Collection::SortedSet(set)) => Self::Large(set, heap),
+            Value::Boxed(_) => Self::Packed(&[]),
         }
     }
 
