@@ -1,3 +1,5 @@
+//! Tests of the request decoder: what is decoded, what is refused, and that cuts do not matter.
+
 use super::{Decoded, Decoder, Limits, ProtocolError, Reply, Span};
 use proptest::prelude::*;
 

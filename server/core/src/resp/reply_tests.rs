@@ -1,3 +1,5 @@
+//! Tests of the reply encoder, in both protocols.
+
 use super::{Protocol, Reply};
 use proptest::prelude::*;
 

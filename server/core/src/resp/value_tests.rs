@@ -1,3 +1,5 @@
+//! Tests of replies read back, and of finding where they end.
+
 use super::frame::{Frames, ReplyError};
 use super::{Protocol, Reply, Value};
 use proptest::prelude::*;

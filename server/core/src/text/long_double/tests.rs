@@ -1,3 +1,5 @@
+//! Tests of long double sums.
+
 use super::{FloatError, LongDouble, add};
 use proptest::prelude::*;
 
