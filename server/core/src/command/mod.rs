@@ -5,11 +5,15 @@
 pub mod acl;
 pub mod args;
 pub mod connection;
+pub mod counts;
 pub mod deadline;
+pub mod element_scan;
+pub mod hash;
 pub mod help;
 pub mod introspect;
 pub mod keys;
 pub mod list;
+pub mod set;
 pub mod sorted_set;
 pub mod spec;
 pub mod string;
@@ -27,5 +31,7 @@ pub const FAMILIES: &[&[Command]] = &[
     introspect::COMMANDS,
     list::COMMANDS,
     sorted_set::COMMANDS,
+    hash::COMMANDS,
+    set::COMMANDS,
     string::COMMANDS,
 ];

@@ -159,3 +159,23 @@ impl Effects {
         self.encoder.clear();
     }
 }
+
+/// Where a collection's writer, which holds the entry, leaves its effects.
+pub struct Emitter<'a> {
+    effects: &'a mut Effects,
+    db: u16,
+}
+
+impl<'a> Emitter<'a> {
+    #[inline]
+    pub fn new(effects: &'a mut Effects, db: u16) -> Self {
+        Self { effects, db }
+    }
+
+    #[inline]
+    pub fn emit(&mut self, effect: Effect<'_>) {
+        if self.effects.on() {
+            self.effects.push(self.db, &effect);
+        }
+    }
+}

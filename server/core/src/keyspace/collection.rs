@@ -1,12 +1,16 @@
 //! Collections too large to be packed into their entry: what the boxed values of a table are.
 
 use crate::memory::Heap;
+use crate::value::hash::HashTable;
 use crate::value::list::List;
+use crate::value::set::SetTable;
 use crate::value::sorted_set::SortedSet;
 
 /// A large collection. Small ones are packed bytes in the entry (see `value/`).
 pub enum Collection {
+    Hash(HashTable),
     List(List),
+    Set(SetTable),
     SortedSet(SortedSet),
 }
 
@@ -14,7 +18,9 @@ impl Collection {
     /// The generation: unique per shard for each collection ever created, the prefix of its image rows.
     pub fn generation(&self) -> u64 {
         match self {
+            Self::Hash(hash) => hash.generation(),
             Self::List(list) => list.generation(),
+            Self::Set(set) => set.generation(),
             Self::SortedSet(set) => set.generation(),
         }
     }
@@ -23,20 +29,33 @@ impl Collection {
     /// emptied through this before it is dropped.
     pub fn free_slice(&mut self, heap: &mut Heap, budget: usize) -> bool {
         match self {
+            Self::Hash(hash) => hash.free_slice(heap, budget),
             Self::List(list) => list.free_slice(budget),
+            Self::Set(set) => set.free_slice(heap, budget),
             Self::SortedSet(set) => set.free_slice(heap, budget),
         }
     }
 
     pub fn len(&self) -> usize {
         match self {
+            Self::Hash(hash) => hash.len(),
             Self::List(list) => list.len(),
+            Self::Set(set) => set.len(),
             Self::SortedSet(set) => set.len(),
         }
     }
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// A time before which none of the fields' times comes, if any field has one.
+    #[inline]
+    pub fn field_due_ms(&self) -> Option<u64> {
+        match self {
+            Self::Hash(hash) if hash.has_times() => Some(hash.due_ms()),
+            _ => None,
+        }
     }
 }
 

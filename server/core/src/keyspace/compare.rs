@@ -1,16 +1,21 @@
 //! The logical content of a shard, for tests that compare two: what a client or the image could tell apart,
 //! and nothing of how it stands in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Collection, DATABASES, Shard, Type};
 use crate::effect::ListPosition;
 use crate::memory::{Entry, Heap, Value};
+use crate::value::hash::HashView;
+use crate::value::set::SetView;
 use crate::value::sorted_set::View;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     Bytes(Vec<u8>),
+    /// Value and time by field.
+    Hash(BTreeMap<Vec<u8>, (Vec<u8>, Option<u64>)>),
+    Set(BTreeSet<Vec<u8>>),
     /// Elements in order, with their positions.
     List(Vec<(ListPosition, Vec<u8>)>),
     /// Members in order, with the bits of their scores.
@@ -43,6 +48,20 @@ fn logical<'a>(entry: Entry<'a, Collection>, heap: &'a Heap) -> LogicalValue {
         Value::Boxed(collection) => collection.generation(),
     });
     let content = match kind {
+        Type::Hash => {
+            let mut fields = BTreeMap::new();
+            HashView::of(entry, heap).for_each(0, |field| {
+                fields.insert(field.name.to_vec(), (field.value.to_vec(), field.expire_at_ms));
+            });
+            Content::Hash(fields)
+        }
+        Type::Set => {
+            let mut members = BTreeSet::new();
+            SetView::of(entry, heap).for_each(|member| {
+                members.insert(member.to_vec());
+            });
+            Content::Set(members)
+        }
         Type::List => {
             let mut rows = Vec::new();
             crate::command::list::view(entry)

@@ -1,11 +1,11 @@
 //! One database of a shard at one moment: how commands read and change keys.
 
-use super::collection::packed_generation;
-use super::{Classes, Collection, Event, Shard, Type, kind};
-use crate::effect::Effect;
+use super::collection::{GENERATION_BYTES, packed_generation};
+use super::{Classes, Collection, Event, Limits, Shard, Type, kind};
+use crate::effect::{Effect, Emitter};
 use crate::error::{Error, WRONG_TYPE};
 use crate::exec::Now;
-use crate::memory::{Expiry, NewValue, Put, Removed, Slot, Value};
+use crate::memory::{Entry, Expiry, NewValue, Put, Removed, Slot, Value};
 
 /// A key with its hash, computed once a command.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +121,44 @@ impl Db<'_> {
         shard.databases[self.index as usize].get_mut(&mut shard.heap, key.hash, key.bytes)
     }
 
+    /// The entry as it is, without counting, marking or removing: for commands that read several keys at
+    /// once, after `find_type` has seen to each.
+    #[inline]
+    pub fn entry(&self, key: Key<'_>) -> Option<Entry<'_, Collection>> {
+        self.shard.databases[self.index as usize].get(&self.shard.heap, key.hash, key.bytes)
+    }
+
+    /// The entry for a collection's writer, with what the writer needs beside it. An entry past its time
+    /// must have been seen to before (`find_write_type`).
+    #[inline]
+    pub fn open(&mut self, key: Key<'_>) -> Option<(Slot<'_, Collection>, Emitter<'_>, &Limits)> {
+        let shard = &mut *self.shard;
+        let table = &mut shard.databases[self.index as usize];
+        let slot = table.get_mut(&mut shard.heap, key.hash, key.bytes)?;
+        Some((slot, Emitter::new(&mut shard.effects, self.index), &shard.limits))
+    }
+
+    /// Puts a new, empty collection at the key in the place of whatever stood there: `packed` is what
+    /// follows the generation in its packed form.
+    pub fn create(&mut self, key: Key<'_>, entry_kind: u8, kind: u8, packed: &[u8]) {
+        let generation = self.shard.next_generation();
+        self.put_empty(key, entry_kind, generation, packed);
+        self.emit(Effect::Create {
+            key: key.bytes,
+            kind,
+            generation,
+        });
+    }
+
+    /// The same without the effect, for a generation that was given elsewhere.
+    pub fn put_empty(&mut self, key: Key<'_>, entry_kind: u8, generation: u64, packed: &[u8]) {
+        let mut value = [0u8; 16];
+        let len = GENERATION_BYTES + packed.len().min(8);
+        value[..GENERATION_BYTES].copy_from_slice(&generation.to_le_bytes());
+        value[GENERATION_BYTES..len].copy_from_slice(&packed[..len - GENERATION_BYTES]);
+        self.put(key, entry_kind, NewValue::Bytes(&value[..len]), Expiry::Clear);
+    }
+
     /// Stores a string: effect, touch and the drop of whatever was there. `true` if the key was there.
     #[inline]
     pub fn put_string(&mut self, key: Key<'_>, value: &[u8], expiry: Expiry) -> bool {
@@ -161,10 +199,20 @@ impl Db<'_> {
         expiry: Expiry,
     ) -> Put<Collection> {
         let shard = &mut *self.shard;
+        let due_ms = match &value {
+            NewValue::Boxed(collection) => collection.field_due_ms(),
+            NewValue::Bytes(_) => None,
+        };
         let table = &mut shard.databases[self.index as usize];
         let mut put = table.put(&mut shard.heap, key.hash, key.bytes, kind, value, expiry);
         if let Some(old) = put.old_box.take() {
+            if due_ms.is_none() && old.field_due_ms().is_some() {
+                shard.field_times.note(&mut shard.heap, self.index, key, None);
+            }
             shard.bury(old);
+        }
+        if due_ms.is_some() {
+            shard.field_times.note(&mut shard.heap, self.index, key, due_ms);
         }
         if !put.replaced {
             self.notify(Classes::NEW, "new", key);
@@ -195,6 +243,9 @@ impl Db<'_> {
             None => false,
             Some(Removed { old_box, .. }) => {
                 if let Some(old) = old_box {
+                    if old.field_due_ms().is_some() {
+                        shard.field_times.note(&mut shard.heap, self.index, key, None);
+                    }
                     shard.bury(old);
                 }
                 true

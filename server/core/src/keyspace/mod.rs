@@ -9,6 +9,8 @@ pub mod collection;
 pub mod compare;
 mod db;
 pub mod events;
+pub mod field_times;
+mod hash_and_set;
 pub mod interest;
 mod kinds;
 pub mod limits;
@@ -17,6 +19,8 @@ pub use access::AccessPolicy;
 pub use collection::Collection;
 pub use db::{Db, Key};
 pub use events::{Classes, Event};
+pub use field_times::FieldTimes;
+pub use hash_and_set::Finished;
 pub use interest::Interest;
 pub use kinds::{Type, kind};
 pub use limits::Limits;
@@ -58,6 +62,8 @@ pub struct Shard {
     pub lists: ListScratch,
     /// Working space for edits of packed collections, kept so that they allocate nothing. Taken while in use.
     pub scratch: Vec<u8>,
+    /// Hashes that have fields with a time.
+    pub field_times: FieldTimes,
     pub stats: ShardStats,
     /// The last generation given to a collection.
     pub generation: u64,
@@ -86,6 +92,7 @@ impl Shard {
             limits: Limits::default(),
             lists: ListScratch::default(),
             scratch: Vec::new(),
+            field_times: FieldTimes::default(),
             stats: ShardStats::default(),
             generation: 0,
             fence: 0,
@@ -99,8 +106,14 @@ impl Shard {
     /// A random number (splitmix64, Steele et al. 2014). Its outcome reaches effects only as a result.
     #[inline]
     pub fn random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.random;
+        Self::mix(&mut self.random)
+    }
+
+    /// The generator by itself, for a series of numbers drawn while the shard is borrowed.
+    #[inline]
+    pub fn mix(state: &mut u64) -> u64 {
+        *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = *state;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         z ^ (z >> 31)

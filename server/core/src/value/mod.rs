@@ -5,6 +5,9 @@
 //! form is decided by the same options as in Valkey (`hash-max-listpack-entries` …), so that
 //! `OBJECT ENCODING` tells the truth.
 
+pub mod hash;
 pub mod list;
 pub mod packed;
+pub mod set;
 pub mod sorted_set;
+pub mod splice;

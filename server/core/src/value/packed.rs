@@ -80,6 +80,13 @@ pub fn replace(buffer: &mut Vec<u8>, range: Range<usize>, element: &[u8]) {
     buffer[start + size..new_end].copy_from_slice(element);
 }
 
+/// Writes an element into bytes that are exactly as long as it takes.
+pub fn write(to: &mut [u8], element: &[u8]) {
+    let (head, size) = length(element.len());
+    to[..size].copy_from_slice(&head[..size]);
+    to[size..].copy_from_slice(element);
+}
+
 /// Bytes that an element of that length takes.
 pub fn size_of(len: usize) -> usize {
     length(len).1 + len

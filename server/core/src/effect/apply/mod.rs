@@ -1,13 +1,16 @@
 //! Applying effects: what a follower, a start and the image's load do. No conditions, no events, no clock:
 //! the leader has decided everything.
 
+mod hash;
 mod list;
+mod set;
 mod sorted_set;
 
 use super::Effect;
 use crate::exec::Now;
 use crate::keyspace::{DATABASES, Db, Key, Shard, kind};
 use crate::memory::{Expiry, NewValue};
+use crate::value::set::ints;
 use crate::value::sorted_set as zset;
 
 /// An effect that does not fit the shard it is applied to: the two have diverged, or the bytes are not
@@ -77,6 +80,8 @@ pub fn apply(shard: &mut Shard, db: u16, effect: &Effect<'_>) -> Result<(), Appl
             kind,
             generation,
         } => create(&mut db, key, kind, generation),
+        Effect::HashPut { .. } | Effect::HashDelete { .. } => hash::apply(&mut db, effect),
+        Effect::SetAdd { .. } | Effect::SetDelete { .. } => set::apply(&mut db, effect),
         Effect::ListPut { .. } | Effect::ListDelete { .. } => list::apply(&mut db, effect),
         Effect::ScorePut { .. } | Effect::ScoreDelete { .. } => sorted_set::apply(&mut db, effect),
         Effect::Fence { fence } => {
@@ -112,6 +117,8 @@ fn create(db: &mut Db<'_>, key: &[u8], kind: u8, generation: u64) -> Result<(), 
                 Expiry::Clear,
             );
         }
+        kind::HASH => db.put_empty(key, kind, generation, b""),
+        kind::SET => db.put_empty(key, kind::SET_INTS, generation, &ints::EMPTY),
         kind::SORTED_SET => zset::begin(db, key, generation),
         other => return Err(ApplyError::UnknownKind(other)),
     }

@@ -1,0 +1,66 @@
+//! Sets, in three forms: integers only, packed and sorted (`intset`); members packed one after the other
+//! (`listpack`); an inner table ([`SetTable`]). A set moves on from one form to the next as Valkey's does,
+//! and never back.
+
+pub mod ints;
+mod members;
+mod view;
+mod writer;
+
+pub use members::Members;
+pub use view::SetView;
+pub use writer::SetWriter;
+
+use std::convert::Infallible;
+
+use crate::keyspace::{Collection, kind};
+use crate::memory::{Entry, Heap, Table, Value};
+
+/// A set as an inner table: members are its keys, values are empty.
+#[derive(Debug)]
+pub struct SetTable {
+    generation: u64,
+    members: Table<Infallible>,
+}
+
+impl SetTable {
+    pub fn new(generation: u64) -> Self {
+        Self {
+            generation,
+            members: Table::new(),
+        }
+    }
+
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Frees up to about `budget` members; `true` once nothing is left.
+    pub fn free_slice(&mut self, heap: &mut Heap, budget: usize) -> bool {
+        self.members
+            .clear_slice(heap, budget, &mut |never, _| match *never {})
+    }
+}
+
+/// What `OBJECT ENCODING` says of a set.
+pub fn encoding(entry: &Entry<'_, Collection>) -> &'static str {
+    match entry.value() {
+        Value::Boxed(_) => "hashtable",
+        Value::Bytes(_) if entry.kind() == kind::SET_INTS => "intset",
+        Value::Bytes(_) => "listpack",
+    }
+}
+
+/// A number below `bound` from a uniform one, each equally likely but for one part in 2^64 / `bound`.
+#[inline]
+pub fn below(random: u64, bound: usize) -> Option<usize> {
+    (bound > 0).then(|| ((u128::from(random) * bound as u128) >> 64) as usize)
+}
