@@ -97,7 +97,7 @@ const GENERIC: &[Row] = &[
     ),
     (
         2,
-        Exact,
+        AnyOrder,
         "SORT (zset1|set1|list2) [BY (nosort|str*|hash*->f1)] [GET (#|str*|hash*->f1|nosuch*)] ALPHA ASC",
     ),
     (
