@@ -239,7 +239,8 @@ impl Heap {
             return false;
         }
         let offset = r % PAGE_UNITS;
-        if offset >= u32::from(page.bump) || offset % u32::from(CLASS_UNITS[usize::from(page.class)]) != 0 {
+        let units = u32::from(CLASS_UNITS[usize::from(page.class)]);
+        if offset >= u32::from(page.bump) || !offset.is_multiple_of(units) {
             return false;
         }
         // SAFETY: a slot of an entry class below `bump` was handed out once, so its header was written; all
@@ -286,7 +287,7 @@ impl Heap {
         let page = r / PAGE_UNITS;
         self.pages.knows(page)
             && (ENTRY_CLASSES..CLASSES).contains(&usize::from(self.pages.page(page).class))
-            && r % BUCKET_UNITS == 0
+            && r.is_multiple_of(BUCKET_UNITS)
             && r % PAGE_UNITS < u32::from(self.pages.page(page).bump)
     }
 

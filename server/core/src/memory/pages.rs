@@ -225,16 +225,20 @@ impl Pages {
         }
     }
 
+    /// The pages of a chunk, as far as they were ever used.
+    fn pages_of(&self, chunk: u32) -> std::ops::Range<u32> {
+        (chunk * CHUNK_PAGES).max(self.first)..((chunk + 1) * CHUNK_PAGES).min(self.end)
+    }
+
     /// Gives the backing of a chunk's free pages to the kernel, runs of them at a time.
     fn release_chunk(&mut self, chunk: u32) {
-        let start = (chunk * CHUNK_PAGES).max(self.first);
-        let end = ((chunk + 1) * CHUNK_PAGES).min(self.end);
-        let whole = self.chunks[chunk as usize].free as u32 == CHUNK_PAGES;
-        if !whole && self.populated > 0 && !self.chunks[chunk as usize].parted {
-            // Otherwise the kernel would in time fill the holes again to make a huge page.
+        if self.populated > 0 && !self.chunks[chunk as usize].parted {
+            // Otherwise the kernel would in time fill the holes again to make a huge page, and the owner's first
+            // touch of a released one would wait until two mebibytes are zeroed.
             self.chunks[chunk as usize].parted = true;
             self.range.advise_huge(chunk as usize * STEP_BYTES, false);
         }
+        let std::ops::Range { start, end } = self.pages_of(chunk);
         let mut page = start;
         while page < end {
             let run = (page..end)
@@ -255,6 +259,30 @@ impl Pages {
                 }
             }
             page += run + 1;
+        }
+        self.trim();
+    }
+
+    /// Forgets chunks at the end of the range that are free and released: they then count as never used, and the
+    /// helper backs them again before they are needed.
+    fn trim(&mut self) {
+        while self.end > self.first {
+            let chunk = (self.end - 1) / CHUNK_PAGES;
+            let pages = self.pages_of(chunk);
+            let count = pages.len() as u32;
+            let clean = |page: u32| self.page(page).dirty == 0;
+            if u32::from(self.chunks[chunk as usize].free) < count || !pages.clone().all(clean) {
+                return;
+            }
+            pages
+                .clone()
+                .for_each(|page| self.free_bits[page as usize / 64] &= !(1 << (page % 64)));
+            self.chunks.truncate(chunk as usize);
+            self.free -= count;
+            self.end = pages.start;
+            self.populated = self
+                .populated
+                .min((self.end as usize * PAGE_BYTES).next_multiple_of(STEP_BYTES));
         }
     }
 

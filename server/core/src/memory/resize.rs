@@ -186,7 +186,7 @@ impl<B> Table<B> {
         for &(hash, segment) in from.iter().filter(|(_, segment)| segment.spilled) {
             let below = u64::MAX.checked_shr(u32::from(segment.depth)).unwrap_or(0);
             let range = (hash & !below, 0)..=(hash | below, u32::MAX);
-            for &(hash, r) in self.spill.iter().flat_map(|spill| spill.range(range.clone())) {
+            for &(hash, r) in self.spill.range(range) {
                 let expiring = heap.at(r).expire_at_ms().is_some();
                 items.push(Item {
                     hash,
@@ -275,6 +275,9 @@ impl<B> Table<B> {
         self.set_directory(heap, Box::default(), 0);
         self.root = Segment::default();
         self.deepest = 0;
+        self.first_used = 0;
+        // Without refs it belongs to no heap any more.
+        self.heap_id = 0;
     }
 
     /// Enters a segment for its range of hashes, of which `hash` is one.

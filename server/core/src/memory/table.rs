@@ -114,7 +114,7 @@ pub struct Table<B> {
     /// One segment without a directory while `depth` is zero.
     pub(super) root: Segment,
     pub(super) directory: Box<[Segment]>,
-    pub(super) spill: Option<Box<BTreeSet<(u64, u32)>>>,
+    pub(super) spill: BTreeSet<(u64, u32)>,
     pub(super) heap_id: u32,
     pub(super) len: u32,
     pub(super) expiring: u32,
@@ -140,7 +140,7 @@ impl<B> Table<B> {
         Table {
             root: Segment::default(),
             directory: Box::default(),
-            spill: None,
+            spill: BTreeSet::new(),
             heap_id: 0,
             len: 0,
             expiring: 0,
@@ -266,8 +266,10 @@ impl<B> Table<B> {
                 }
             }
         }
-        let spill = self.spill.as_ref().filter(|_| segment.spilled)?;
-        spill
+        if !segment.spilled {
+            return None;
+        }
+        self.spill
             .range((hash, 0)..=(hash, u32::MAX))
             .find(|&&(_, r)| heap.key_at(r) == key)
             .map(|&(_, r)| (Place::Spilled { hash }, r))
@@ -377,18 +379,14 @@ impl<B> Table<B> {
 
     pub(super) fn spill_add(&mut self, heap: &mut Heap, hash: u64, r: u32) {
         heap.account(0, SPILL_ENTRY_BYTES);
-        self.spill.get_or_insert_default().insert((hash, r));
+        self.spill.insert((hash, r));
         self.mark_spilled(hash);
     }
 
     /// Takes an entry out of the spill.
     pub(super) fn spill_take(&mut self, heap: &mut Heap, hash: u64, r: u32) {
-        let spill = self.spill.as_mut().expect("a spilled entry is in the spill");
-        if spill.remove(&(hash, r)) {
+        if self.spill.remove(&(hash, r)) {
             heap.account(SPILL_ENTRY_BYTES, 0);
-        }
-        if spill.is_empty() {
-            self.spill = None;
         }
     }
 

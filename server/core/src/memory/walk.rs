@@ -93,10 +93,7 @@ impl<B> Table<B> {
     /// Refs of spilled entries in a range of positions.
     pub(super) fn spilled_in(&self, from: u64, to: u64) -> impl Iterator<Item = u32> + '_ {
         let range = (from << 16, 0)..=(((to - 1) << 16) | 0xFFFF, u32::MAX);
-        self.spill
-            .iter()
-            .flat_map(move |spill| spill.range(range.clone()))
-            .map(|&(_, r)| r)
+        self.spill.range(range).map(|&(_, r)| r)
     }
 
     /// Visits every entry.
@@ -110,7 +107,7 @@ impl<B> Table<B> {
             }
             position = stop.next;
         }
-        for &(_, r) in self.spill.iter().flat_map(|spill| spill.iter()) {
+        for &(_, r) in &self.spill {
             visit(self.entry(heap, r));
         }
     }
@@ -180,7 +177,7 @@ impl<B> Table<B> {
             let shallower = self.depth - segment.depth;
             let choice = next_random(random ^ 0x5A5A);
             let index = (choice & 63) as u32;
-            let cell = ((choice >> 8) & 0xFFFF_FFFF) as usize * CELLS >> 32;
+            let cell = (((choice >> 8) & 0xFFFF_FFFF) as usize * CELLS) >> 32;
             let turned_down = shallower.min(16) > 0 && (choice >> 40) & ((1 << shallower.min(16)) - 1) != 0;
             if segment.r == 0 || turned_down || index >= u32::from(self.index_bound(segment)) {
                 continue;
@@ -208,7 +205,10 @@ impl<B> Table<B> {
     }
 
     fn sample_spill(&self, random: u64) -> Option<u32> {
-        let spill = self.spill.as_ref()?;
+        let spill = &self.spill;
+        if spill.is_empty() {
+            return None;
+        }
         let choice = next_random(random ^ 0xA5A5);
         if choice % u64::from(self.len) >= spill.len() as u64 {
             return None;
@@ -245,8 +245,9 @@ impl<B> Table<B> {
             }
             position = cursor_at(stop.next);
         }
-        let all = self.spill.iter().flat_map(|spill| spill.iter());
-        all.map(|&(_, r)| self.entry(heap, r))
+        self.spill
+            .iter()
+            .map(|&(_, r)| self.entry(heap, r))
             .find(|entry| !expiring_only || entry.expire_at_ms().is_some())
     }
 }
