@@ -473,7 +473,7 @@ impl Owner {
                 }
                 Decoded::Incomplete { .. } => break,
                 Decoded::Fail(error) => {
-                    turn.reply.error(error.text());
+                    turn.reply.error([b"ERR ".as_slice(), &error.text()].concat());
                     at = input.len();
                     Flow::Close
                 }
