@@ -42,8 +42,6 @@ pub struct Connection {
     pub has_range: bool,
     pub bytes_in: u64,
     pub bytes_out: u64,
-    /// Since when `pending` is above the soft limit, Unix ms.
-    pub over_soft_since: Option<u64>,
 }
 
 /// What a read gave.
@@ -73,7 +71,6 @@ impl Connection {
             has_range: false,
             bytes_in: 0,
             bytes_out: 0,
-            over_soft_since: None,
         }
     }
 
@@ -180,11 +177,6 @@ impl Connection {
     /// Bytes of replies that the socket has not taken.
     pub fn unsent(&self) -> usize {
         self.pending.len() - self.sent
-    }
-
-    /// Real bytes held for this client.
-    pub fn memory(&self) -> usize {
-        self.pending.capacity() + self.input.capacity() + self.decoder.heap_len()
     }
 
     /// Gives back the room of a large request that is done.

@@ -94,6 +94,7 @@ impl Owner {
         }
         ready.clear();
         self.serve_listed(now);
+        self.engine.end_turn();
     }
 
     /// Receives into the arena as long as a read fits; returns how many connections were seen to.

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use super::args::Args;
 use super::keys;
 use super::spec::{Categories, Command, Flags};
+use crate::engine::stopwatch;
 
 /// A row with its place in the table.
 pub struct Entry {
@@ -21,6 +22,8 @@ pub struct Entry {
     /// With everything that the flags imply.
     pub categories: Categories,
     pub flags: Flags,
+    /// Of constant, small cost: timed in rows.
+    pub quick: bool,
     /// Ids of the sub-commands; they follow their parent.
     pub subcommands: std::ops::Range<u16>,
 }
@@ -174,6 +177,7 @@ impl Entry {
             } else {
                 spec.flags
             },
+            quick: stopwatch::quick(spec.flags, spec.complexity),
             subcommands: subs,
         }
     }

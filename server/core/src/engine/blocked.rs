@@ -6,6 +6,7 @@
 //! that neither asking for the next one nor serving it walks those who wait.
 
 use super::Engine;
+use super::dispatch::Standing;
 use super::session::{Blocked, ClientId, ReplyMode};
 use crate::command::spec::Group;
 use crate::command::{Args, COMMANDS, Entry};
@@ -121,6 +122,7 @@ impl Engine {
         let Some(session) = self.world.sessions.get_mut(client) else {
             return;
         };
+        let standing = Standing::of(session);
         let Some(blocked) = session.blocked.as_mut() else {
             return;
         };
@@ -133,8 +135,8 @@ impl Engine {
             retry: true,
         };
         // Rules and memory may have changed meanwhile.
-        let outcome = match self.admit(client, entry, args.view(), now) {
-            Ok(()) => self.call(entry, args.view(), caller, now, &mut reply),
+        let outcome = match self.admit(client, standing, entry, args.view(), now) {
+            Ok(()) => self.call(standing, entry, args.view(), caller, now, &mut reply),
             Err(error) => {
                 self.world.stats.commands[entry.id as usize].rejected += 1;
                 self.reject(error, &mut reply);

@@ -1,12 +1,32 @@
 //! From a command's words to its function: the checks, in Valkey's order, and what follows a command.
 
 use super::session::{ClientId, ReplyMode, Session};
+use super::stopwatch;
 use super::{Ahead, Engine, Flow};
+use crate::command::spec::Flags;
 use crate::command::{Args, COMMANDS, Entry};
 use crate::error::{self, Error};
-use crate::exec::{Caller, Exec, Failure, Now};
+use crate::exec::{Block, Caller, Exec, Failure, Now};
 use crate::keyspace::Db;
 use crate::resp::{Protocol, Reply};
+
+/// What of a session the running of a command depends on: read once.
+#[derive(Clone, Copy)]
+pub(super) struct Standing {
+    db: u16,
+    no_touch: bool,
+    unrestricted: bool,
+}
+
+impl Standing {
+    pub(super) fn of(session: &Session) -> Self {
+        Self {
+            db: session.db,
+            no_touch: session.no_touch,
+            unrestricted: session.identity.is_unrestricted(),
+        }
+    }
+}
 
 impl Engine {
     /// Runs one command of `client` and appends its reply to `reply`.
@@ -52,7 +72,11 @@ impl Engine {
             }
             Ok(entry) => {
                 session.last_command = Some(entry.id);
-                self.admit_and_run(client, entry, args, now, reply)
+                let standing = Standing::of(session);
+                self.shard.hint = ahead.hint;
+                let waits = self.admit_and_run(client, standing, entry, args, now, reply);
+                self.shard.hint = None;
+                waits
             }
         };
         self.settle(now);
@@ -78,12 +102,13 @@ impl Engine {
     fn admit_and_run(
         &mut self,
         client: ClientId,
+        standing: Standing,
         entry: &'static Entry,
         args: Args<'_>,
         now: Now,
         reply: &mut Reply,
     ) -> bool {
-        if let Err(error) = self.admit(client, entry, args, now) {
+        if let Err(error) = self.admit(client, standing, entry, args, now) {
             self.world.stats.commands[entry.id as usize].rejected += 1;
             self.reject(error, reply);
             return false;
@@ -96,7 +121,7 @@ impl Engine {
             may_block: true,
             retry: false,
         };
-        match self.call(entry, args, caller, now, reply) {
+        match self.call(standing, entry, args, caller, now, reply) {
             Ok(()) => false,
             Err(block) => {
                 self.start_waiting(client, entry, args, *block, now);
@@ -106,23 +131,20 @@ impl Engine {
     }
 
     /// May this command run at all, now?
+    #[inline]
     pub(super) fn admit(
         &mut self,
         client: ClientId,
+        standing: Standing,
         entry: &Entry,
         args: Args<'_>,
         now: Now,
     ) -> Result<(), Error> {
-        if !self
-            .world
-            .sessions
-            .get(client)
-            .is_some_and(|session| session.identity.is_unrestricted())
-        {
+        if !standing.unrestricted {
             self.check_login(client, Some(entry))?;
             self.check_rules(client, entry, args, now)?;
         }
-        if self.world.out_of_memory && entry.flags.has(crate::command::spec::Flags::DENYOOM) {
+        if self.world.out_of_memory && entry.flags.has(Flags::DENYOOM) {
             return Err(error::OOM);
         }
         Ok(())
@@ -132,23 +154,23 @@ impl Engine {
     /// wish to wait.
     pub(super) fn call(
         &mut self,
+        standing: Standing,
         entry: &'static Entry,
         args: Args<'_>,
         caller: Caller,
         now: Now,
         reply: &mut Reply,
-    ) -> Result<(), Box<crate::exec::Block>> {
+    ) -> Result<(), Box<Block>> {
+        let quick = stopwatch::is_quick(entry, args.len());
+        if !quick {
+            self.world.settle_time();
+        }
         let start = reply.len();
-        let (index, no_touch) = self
-            .world
-            .sessions
-            .get(caller.client)
-            .map_or((0, false), |s| (s.db, s.no_touch));
         let db = Db {
             shard: &mut self.shard,
-            index,
+            index: standing.db,
             now,
-            no_touch,
+            no_touch: standing.no_touch,
         };
         let outcome = (entry.spec.run)(
             &mut Exec {
@@ -160,26 +182,28 @@ impl Engine {
             },
             args,
         );
-        let ended_us = self.world.host.clock_us();
-        let elapsed_us = ended_us.saturating_sub(self.world.clock_us);
-        self.world.clock_us = ended_us;
-        let stats = &mut self.world.stats.commands[entry.id as usize];
-        match outcome {
-            Ok(()) => {}
+        let failed = match outcome {
+            Ok(()) => false,
             Err(Failure::Error(error)) => {
-                stats.failed += 1;
                 reply.truncate(start);
                 self.reject(error, reply);
+                true
             }
             Err(Failure::Block(block)) => {
                 reply.truncate(start);
                 return Err(block);
             }
-        }
+        };
         let stats = &mut self.world.stats.commands[entry.id as usize];
         stats.calls += 1;
-        stats.usec += elapsed_us;
+        stats.failed += u64::from(failed);
         self.world.stats.commands_processed += 1;
+        if quick && reply.len() - start <= stopwatch::LARGE_REPLY {
+            self.world.time_in_row(entry);
+        } else {
+            let took_us = self.world.lap_us();
+            self.world.stats.commands[entry.id as usize].usec += took_us;
+        }
         Ok(())
     }
 

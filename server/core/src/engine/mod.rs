@@ -17,6 +17,7 @@ mod permission;
 pub mod product;
 pub mod session;
 mod standing;
+pub(crate) mod stopwatch;
 #[cfg(test)]
 pub(crate) mod testing;
 mod unblock;
@@ -31,7 +32,7 @@ pub use world::{CommandStats, Parcel, Stats, World};
 
 use crate::command::{Args, COMMANDS, Entry, keys};
 use crate::exec::Now;
-use crate::keyspace::Shard;
+use crate::keyspace::{Hint, Shard};
 use session::ClientId;
 
 /// What the caller does with the connection after a command.
@@ -49,8 +50,8 @@ pub enum Flow {
 pub struct Ahead {
     pub(crate) entry: Option<&'static Entry>,
     pub(crate) db: u16,
-    /// Where the first key stands and its hash; no key, no hash.
-    pub(crate) hash: Option<u64>,
+    /// The first key and its hash; no key, no hash.
+    pub(crate) hint: Option<Hint>,
 }
 
 pub struct Engine {
@@ -92,21 +93,22 @@ impl Engine {
                 ..Ahead::default()
             };
         };
-        let hash = self.shard.heap.hash(args.get(at));
+        let key = args.get(at);
+        let hash = self.shard.heap.hash(key);
         let db = self.world.sessions.get(client).map_or(0, |s| s.db);
         self.shard.databases[db as usize].prefetch(&self.shard.heap, hash);
         Ahead {
             entry: Some(entry),
             db,
-            hash: Some(hash),
+            hint: Some(Hint::new(key, hash)),
         }
     }
 
     /// Asks memory for the entry, its bucket having arrived.
     #[inline]
     pub fn prefetch_entry(&self, ahead: &Ahead) {
-        if let Some(hash) = ahead.hash {
-            self.shard.databases[ahead.db as usize].prefetch_entry(&self.shard.heap, hash);
+        if let Some(hint) = ahead.hint {
+            self.shard.databases[ahead.db as usize].prefetch_entry(&self.shard.heap, hint.hash);
         }
     }
 
@@ -130,7 +132,12 @@ impl Engine {
 
     /// Begins a turn: reads the clock from which the first command's time is counted.
     pub fn begin_turn(&mut self) {
-        self.world.clock_us = self.world.host.clock_us();
+        self.world.stopwatch.start(self.world.host.clock_us());
+    }
+
+    /// Ends a turn: puts down the time of its last commands.
+    pub fn end_turn(&mut self) {
+        self.world.settle_time();
     }
 
     /// Background work in a bounded slice: times out those who wait, frees what was deleted. `true` when

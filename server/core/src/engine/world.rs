@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::host::Host;
 use super::paused::Pause;
 use super::session::{ClientId, Sessions};
+use super::stopwatch::Stopwatch;
 use super::unblock::UnblockAs;
 use crate::acl::{AclLog, Users};
 use crate::command::COMMANDS;
@@ -59,8 +60,7 @@ pub struct World {
     pub host: Box<dyn Host>,
     /// `true` while more memory is used than `maxmemory` and nothing could be evicted.
     pub out_of_memory: bool,
-    /// The host's clock when the running command began. Microseconds, monotonic.
-    pub clock_us: u64,
+    pub(super) stopwatch: Stopwatch,
 }
 
 impl World {
@@ -84,7 +84,7 @@ impl World {
             stats,
             host,
             out_of_memory: false,
-            clock_us: 0,
+            stopwatch: Stopwatch::default(),
         }
     }
 

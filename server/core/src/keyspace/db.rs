@@ -1,11 +1,11 @@
 //! One database of a shard at one moment: how commands read and change keys.
 
 use super::collection::{GENERATION_BYTES, packed_generation};
-use super::{Classes, Collection, Event, Limits, Shard, Type, kind};
+use super::{Classes, Collection, Event, Limits, Shard, ShardStats, Type, kind};
 use crate::effect::{Effect, Emitter};
 use crate::error::{Error, WRONG_TYPE};
 use crate::exec::Now;
-use crate::memory::{Entry, Expiry, NewValue, Put, Removed, Slot, Value};
+use crate::memory::{Entry, Expiry, Live, NewValue, Put, Removed, Slot, Value};
 
 /// A key with its hash, computed once a command.
 #[derive(Clone, Copy, Debug)]
@@ -23,28 +23,30 @@ pub struct Db<'a> {
 }
 
 impl Db<'_> {
+    /// The key with its hash; the hash of the command's first key is known from its parse.
     #[inline]
     pub fn key<'k>(&self, bytes: &'k [u8]) -> Key<'k> {
-        Key {
-            bytes,
-            hash: self.shard.heap.hash(bytes),
-        }
+        let hash = match self.shard.hint {
+            Some(hint) if hint.is_of(bytes) => hint.hash,
+            _ => self.shard.heap.hash(bytes),
+        };
+        Key { bytes, hash }
     }
 
     /// The entry for reading: counts a hit or a miss and marks the entry as used. An entry past its time
     /// is removed and counts as absent.
     #[inline]
     pub fn find(&mut self, key: Key<'_>) -> Option<Slot<'_, Collection>> {
-        if !self.is_live(key) {
-            self.shard.stats.misses += 1;
-            self.notify(Classes::KEY_MISS, "keymiss", key);
-            return None;
-        }
-        self.shard.stats.hits += 1;
         let (no_touch, now_ms) = (self.no_touch, self.now.ms());
         let access = self.shard.access;
         let random = if access.lfu { self.shard.random() } else { 0 };
-        let mut slot = self.peek_mut(key)?;
+        let (slot, stats, mut notice) = self.live(key);
+        let Some(mut slot) = slot else {
+            stats.misses += 1;
+            notice.notify(Classes::KEY_MISS, "keymiss", key);
+            return None;
+        };
+        stats.hits += 1;
         if !no_touch {
             let old = slot.access();
             let new = access.used(old, now_ms, random);
@@ -59,11 +61,52 @@ impl Db<'_> {
     /// The entry for changing it (or for looking without counting): an entry past its time is removed.
     #[inline]
     pub fn find_write(&mut self, key: Key<'_>) -> Option<Slot<'_, Collection>> {
-        if self.is_live(key) {
-            self.peek_mut(key)
-        } else {
-            None
-        }
+        self.live(key).0
+    }
+
+    /// One look-up: the entry if it is alive, and beside it what may be told of it.
+    #[inline]
+    fn live(&mut self, key: Key<'_>) -> (Option<Slot<'_, Collection>>, &mut ShardStats, Notice<'_>) {
+        let db = self.index;
+        let Shard {
+            heap,
+            databases,
+            effects,
+            interest,
+            events,
+            notify,
+            stats,
+            graveyard,
+            ..
+        } = &mut *self.shard;
+        let mut notice = Notice {
+            events,
+            notify: *notify,
+            db,
+        };
+        let mut generation = None;
+        let see = |entry: Entry<'_, Collection>| generation = generation_of(entry);
+        let slot = match databases[db as usize].get_live(heap, key.hash, key.bytes, self.now.ms(), see) {
+            Live::Here(slot) => Some(slot),
+            Live::Absent => None,
+            Live::Expired(removed) => {
+                graveyard.extend(removed.old_box);
+                stats.expired += 1;
+                if effects.on() {
+                    effects.push(
+                        db,
+                        &Effect::Delete {
+                            key: key.bytes,
+                            generation,
+                        },
+                    );
+                }
+                notice.notify(Classes::EXPIRED, "expired", key);
+                interest.touch(db, key.bytes);
+                None
+            }
+        };
+        (slot, stats, notice)
     }
 
     /// The entry of that type for reading, or `WRONGTYPE`.
@@ -102,17 +145,7 @@ impl Db<'_> {
     /// Whether the key is there, without counting or marking.
     #[inline]
     pub fn is_live(&mut self, key: Key<'_>) -> bool {
-        let table = &self.shard.databases[self.index as usize];
-        match table.get(&self.shard.heap, key.hash, key.bytes) {
-            None => false,
-            Some(entry) => match entry.expire_at_ms() {
-                Some(at) if at <= self.now.ms() => {
-                    self.expire(key);
-                    false
-                }
-                _ => true,
-            },
-        }
+        self.live(key).0.is_some()
     }
 
     #[inline]
@@ -256,14 +289,7 @@ impl Db<'_> {
     /// The generation of the collection at the key, if one is there.
     pub fn generation_of(&self, key: Key<'_>) -> Option<u64> {
         let table = &self.shard.databases[self.index as usize];
-        let entry = table.get(&self.shard.heap, key.hash, key.bytes)?;
-        if !Type::of(entry.kind()).is_collection() {
-            return None;
-        }
-        Some(match entry.value() {
-            Value::Bytes(bytes) => packed_generation(bytes),
-            Value::Boxed(collection) => collection.generation(),
-        })
+        generation_of(table.get(&self.shard.heap, key.hash, key.bytes)?)
     }
 
     /// Sets or clears the time at which the key goes, with effect and touch. `false`: no such key.
@@ -280,18 +306,9 @@ impl Db<'_> {
         true
     }
 
-    /// Removes an entry whose time has come.
-    #[cold]
-    pub fn expire(&mut self, key: Key<'_>) {
-        let generation = self.generation_of(key);
-        self.remove(key);
-        self.shard.stats.expired += 1;
-        self.emit(Effect::Delete {
-            key: key.bytes,
-            generation,
-        });
-        self.notify(Classes::EXPIRED, "expired", key);
-        self.shard.interest.touch(self.index, key.bytes);
+    /// Removes the entry if its time has come.
+    pub fn expire(&mut self, key: Key<'_>) -> bool {
+        !self.is_live(key)
     }
 
     /// Tells the readers of effects, if there are any.
@@ -312,13 +329,66 @@ impl Db<'_> {
     /// A keyspace event, if somebody configured its class.
     #[inline]
     pub fn notify(&mut self, class: Classes, name: &'static str, key: Key<'_>) {
-        if self.shard.notify.any(class) {
-            self.shard.events.push(Event {
+        let (notify, db) = (self.shard.notify, self.index);
+        Notice {
+            events: &mut self.shard.events,
+            notify,
+            db,
+        }
+        .notify(class, name, key);
+    }
+}
+
+/// Where events go while the rest of the shard is lent out.
+struct Notice<'a> {
+    events: &'a mut Vec<Event>,
+    notify: Classes,
+    db: u16,
+}
+
+impl Notice<'_> {
+    #[inline]
+    fn notify(&mut self, class: Classes, name: &'static str, key: Key<'_>) {
+        if self.notify.any(class) {
+            self.events.push(Event {
                 class,
                 name,
-                db: self.index,
+                db: self.db,
                 key: Box::from(key.bytes),
             });
         }
+    }
+}
+
+fn generation_of(entry: Entry<'_, Collection>) -> Option<u64> {
+    if !Type::of(entry.kind()).is_collection() {
+        return None;
+    }
+    Some(match entry.value() {
+        Value::Bytes(bytes) => packed_generation(bytes),
+        Value::Boxed(collection) => collection.generation(),
+    })
+}
+
+/// The hash of the running command's first key, found by where the key stands in the received bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Hint {
+    pub start: usize,
+    pub len: usize,
+    pub hash: u64,
+}
+
+impl Hint {
+    pub fn new(key: &[u8], hash: u64) -> Self {
+        Self {
+            start: key.as_ptr() as usize,
+            len: key.len(),
+            hash,
+        }
+    }
+
+    #[inline]
+    fn is_of(&self, bytes: &[u8]) -> bool {
+        bytes.as_ptr() as usize == self.start && bytes.len() == self.len
     }
 }

@@ -17,7 +17,7 @@ pub mod limits;
 
 pub use access::AccessPolicy;
 pub use collection::Collection;
-pub use db::{Db, Key};
+pub use db::{Db, Hint, Key};
 pub use events::{Classes, Event};
 pub use field_times::FieldTimes;
 pub use hash_and_set::Finished;
@@ -75,6 +75,8 @@ pub struct Shard {
     pub graveyard: Vec<Box<Collection>>,
     /// Whole tables to be freed a slice at a time.
     pub flushed: Vec<KeyTable>,
+    /// Set for each command that was looked up ahead, and only while it runs.
+    pub hint: Option<Hint>,
     random: u64,
 }
 
@@ -99,6 +101,7 @@ impl Shard {
             clock_us: 0,
             graveyard: Vec::new(),
             flushed: Vec::new(),
+            hint: None,
             random: random | 1,
         }
     }

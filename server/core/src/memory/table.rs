@@ -104,6 +104,14 @@ pub struct Removed<B> {
     pub old_box: Option<Box<B>>,
 }
 
+/// What [`Table::get_live`] found.
+pub enum Live<'a, B> {
+    Absent,
+    /// It was there, but past its time, and is now removed.
+    Expired(Removed<B>),
+    Here(Slot<'a, B>),
+}
+
 /// An index of entries in a [`Heap`]. An empty one allocates nothing.
 ///
 /// Every call takes the heap that the first put was made with, and panics with another. A table that is
@@ -291,6 +299,28 @@ impl<B> Table<B> {
     pub fn get_mut<'a>(&'a mut self, heap: &'a mut Heap, hash: u64, key: &[u8]) -> Option<Slot<'a, B>> {
         let (place, r) = self.find(heap, hash, key)?;
         Some(Slot::new(self, heap, place, r))
+    }
+
+    /// The entry for changing it, unless its time is up: then it is removed on the spot, in one look-up, after
+    /// `last_look` has seen it.
+    #[inline]
+    pub fn get_live<'a>(
+        &'a mut self,
+        heap: &'a mut Heap,
+        hash: u64,
+        key: &[u8],
+        now_ms: u64,
+        last_look: impl FnOnce(Entry<'_, B>),
+    ) -> Live<'a, B> {
+        let Some((place, r)) = self.find(heap, hash, key) else {
+            return Live::Absent;
+        };
+        let entry = self.entry(heap, r);
+        if entry.expire_at_ms().is_some_and(|at| at <= now_ms) {
+            last_look(entry);
+            return self.remove(heap, hash, key).map_or(Live::Absent, Live::Expired);
+        }
+        Live::Here(Slot::new(self, heap, place, r))
     }
 
     /// The name of an entry, see [`Handle`].
