@@ -189,7 +189,8 @@ impl Selector {
         if entry.parent.is_some() {
             return Err(RuleError::FirstArgOfSubcommand);
         }
-        if first_arg.is_empty() {
+        // A blank would make two rules of it when it is read back.
+        if first_arg.is_empty() || has_blank(first_arg) {
             return Err(RuleError::Syntax);
         }
         if entry.is_container() {

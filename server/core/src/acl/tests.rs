@@ -2,6 +2,7 @@
 
 use super::{Denial, Reason, User, Users, file, hash};
 use crate::command::{COMMANDS, OwnedArgs};
+use proptest::prelude::*;
 
 /// The user's line, or the error, after these rules.
 fn set(rules: &[&str]) -> String {
@@ -135,6 +136,7 @@ fn bad_rules_are_refused_in_valkeys_words() {
             "Allowing first-arg of a subcommand is not supported",
         ),
         (&["+select|"], "+select|", "Syntax error"),
+        (&["+select|0 +@all"], "+select|0 +@all", "Syntax error"),
         (&["+nosuch"], "+nosuch", "Unknown command or category name in ACL"),
         (
             &["+@nosuch"],
@@ -352,4 +354,30 @@ fn a_file_without_a_default_user_has_the_first_one() {
     );
     let users = file::parse(b"user default on >x\n", "f").unwrap_or_else(|why| panic!("{why}"));
     assert!(!users.default_user().needs_no_login());
+}
+
+proptest! {
+    /// Whatever an administrator types at the root of a user, the file gives it back.
+    #[test]
+    fn accepted_rules_survive_the_file(
+        rules in proptest::collection::vec("[-+~%&@#>db=(RW]?(get|@read|all|select\\|)?[a0-9*~%)| \"]{0,4}", 0..8)
+    ) {
+        let mut user = User::new(b"z");
+        for rule in rules.iter().filter(|rule| !rule.starts_with('(')) {
+            // Refused rules change nothing.
+            let _ = user.apply(rule.as_bytes());
+        }
+        let mut users = Users::default();
+        users.put(user);
+        let text = file::render(&users);
+        let again = file::parse(&text, "f");
+        prop_assert_eq!(again.map(|users| file::render(&users)), Ok(text));
+    }
+
+    #[test]
+    fn any_bytes_are_bearable(words: Vec<Vec<u8>>, text: Vec<u8>) {
+        let mut users = Users::default();
+        let _ = users.change(b"z", words.iter().map(Vec::as_slice));
+        let _ = file::parse(&text, "f");
+    }
 }
