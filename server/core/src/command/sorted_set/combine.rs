@@ -176,7 +176,7 @@ fn parse(args: Args<'_>, keys: usize, operation: Operation, purpose: Purpose) ->
 }
 
 /// The result's members in order.
-fn evaluate<'a>(sources: &[Source<'a>], operation: Operation, aggregate: Aggregate) -> Vec<Member<'a>> {
+fn evaluate<'a>(sources: &'a [Source<'_>], operation: Operation, aggregate: Aggregate) -> Vec<Member<'a>> {
     let mut members = Vec::new();
     match operation {
         Operation::Union => members = unite(sources, aggregate),
@@ -211,7 +211,7 @@ fn by_size<'s, 'a>(sources: &'s [Source<'a>]) -> Vec<&'s Source<'a>> {
     sorted
 }
 
-fn unite<'a>(sources: &[Source<'a>], aggregate: Aggregate) -> Vec<Member<'a>> {
+fn unite<'a>(sources: &'a [Source<'_>], aggregate: Aggregate) -> Vec<Member<'a>> {
     let mut scores: HashMap<&'a [u8], f64, foldhash::fast::RandomState> = HashMap::default();
     for source in by_size(sources) {
         source.visit(&mut |member, score| {
@@ -227,7 +227,11 @@ fn unite<'a>(sources: &[Source<'a>], aggregate: Aggregate) -> Vec<Member<'a>> {
 }
 
 /// Shows what all sources hold, until `show` says false.
-fn intersect<'a>(sources: &[Source<'a>], aggregate: Aggregate, show: &mut dyn FnMut(&'a [u8], f64) -> bool) {
+fn intersect<'a>(
+    sources: &'a [Source<'_>],
+    aggregate: Aggregate,
+    show: &mut dyn FnMut(&'a [u8], f64) -> bool,
+) {
     let sorted = by_size(sources);
     let Some((first, others)) = sorted.split_first() else {
         return;

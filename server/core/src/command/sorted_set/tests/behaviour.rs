@@ -351,6 +351,35 @@ fn unions_intersections_differences() {
     );
 }
 
+/// Members of sets count as scored 1, in each form that a set has.
+#[test]
+fn sets_as_inputs() {
+    for members in ["1 2 3", "1 2 x", "1 2 123456789012345678901234567890"] {
+        for mut bench in [Bench::new(), all_large()] {
+            bench.engine.shard.limits.set_max_listpack_entries = if members.len() > 10 { 0 } else { 128 };
+            assert_eq!(bench.run(&format!("SADD s {members}")), ":3\r\n");
+            bench.transcript(
+                "> ZADD z 5 1 7 9
+                 < 2
+                 > ZINTER 2 z s WITHSCORES
+                 < [\"1\" \"6\"]
+                 > ZINTER 2 s z WITHSCORES WEIGHTS 10 1
+                 < [\"1\" \"15\"]
+                 > ZINTERCARD 2 s z
+                 < 1
+                 > ZDIFF 2 z s WITHSCORES
+                 < [\"9\" \"7\"]
+                 > ZUNIONSTORE d 2 s z AGGREGATE MAX
+                 < 4
+                 > ZRANGE d 0 0 WITHSCORES
+                 < [\"2\" \"1\"]
+                 > ZSCORE d 9
+                 < \"7\"",
+            );
+        }
+    }
+}
+
 #[test]
 fn events_and_conversions() {
     let mut bench = Bench::new();
