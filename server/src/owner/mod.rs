@@ -7,6 +7,7 @@ mod connection;
 mod connections;
 mod listener;
 mod poll;
+mod populate;
 mod turn;
 
 use std::io;
@@ -14,13 +15,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ruvio_core::engine::Engine;
 use ruvio_core::exec::Now;
-use tokio::io::unix::AsyncFd;
 use tokio::sync::watch;
 
 use connection::Hold;
 use connections::Connections;
 pub use listener::Listener;
 use poll::{Poller, Ready};
+use populate::Populator;
 use turn::Turn;
 
 /// Between slices of background work.
@@ -39,6 +40,7 @@ pub struct Owner {
     listed: Vec<u32>,
     max_clients: usize,
     next_tick: Instant,
+    populator: Populator,
 }
 
 impl Owner {
@@ -51,6 +53,7 @@ impl Owner {
             listed: Vec::new(),
             max_clients,
             next_tick: Instant::now(),
+            populator: Populator::default(),
         }
     }
 
@@ -60,7 +63,7 @@ impl Owner {
         for (index, listener) in self.listeners.iter().enumerate() {
             poller.watch_level(&listener.fd, LISTENERS + index as u64)?;
         }
-        let mut poller = AsyncFd::new(poller)?;
+        let mut poller = poller.register()?;
         let mut events: Vec<Ready> = Vec::new();
         let mut ready: Vec<u32> = Vec::new();
         while !*stop.borrow() {
@@ -160,6 +163,7 @@ impl Owner {
     fn tick(&mut self) {
         let now = now();
         let more = self.engine.tick(now);
+        self.populator.offer(&mut self.engine);
         self.deliver_news(now);
         let pause = if more { Duration::ZERO } else { TICK };
         let mut next = Instant::now() + pause;

@@ -154,6 +154,8 @@ impl Owner {
             let Some(connection) = connections.get_mut(arrival.connection) else {
                 continue;
             };
+            // A guess where a SELECT is on its way: it is only memory's hint.
+            let db = engine.database_of(connection.client);
             let mut at = arrival.start;
             loop {
                 let first = turn.spans.len() as u32;
@@ -163,7 +165,7 @@ impl Owner {
                 {
                     Decoded::Command { argc, next } => {
                         let args = Args::new(&turn.arena, &turn.spans[first as usize..]);
-                        let ahead = engine.look_ahead(connection.client, args);
+                        let ahead = engine.look_ahead(db, args);
                         turn.commands.push(Parsed {
                             connection: arrival.connection,
                             first,
@@ -200,21 +202,21 @@ impl Owner {
         let mut index = 0;
         while index < turn.commands.len() {
             let connection = turn.commands[index].connection;
-            let from = turn.reply.len();
             let after = turn.commands[index..]
                 .iter()
                 .position(|c| c.connection != connection);
             let group = index..after.map_or(turn.commands.len(), |count| index + count);
-            let mut range_start = from;
+            let Some(client) = self.connections.get(connection).map(|c| c.client) else {
+                index = group.end;
+                continue;
+            };
+            let mut range_start = turn.reply.len();
             for at in group.clone() {
                 if let Some(next) = turn.commands.get(at + LOOK_AHEAD) {
                     self.engine.prefetch_entry(&next.ahead);
                 }
                 let parsed = &turn.commands[at];
                 let spans = &turn.spans[parsed.first as usize..(parsed.first + parsed.argc) as usize];
-                let Some(client) = self.connections.get_mut(connection).map(|c| c.client) else {
-                    break;
-                };
                 let args = Args::new(&turn.arena, spans);
                 let flow = self
                     .engine
@@ -224,7 +226,7 @@ impl Owner {
                     self.deliver(connection, &mut turn);
                     range_start = turn.reply.len();
                 }
-                if flow != Flow::Continue || turn.reply.len() - from > REPLIES {
+                if flow != Flow::Continue || turn.reply.len() > REPLIES {
                     self.end_range(connection, &mut range_start, &mut turn);
                     if !self.go_on(connection, flow, &mut turn) {
                         self.put_back(connection, &turn, at + 1..group.end, flow);

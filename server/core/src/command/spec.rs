@@ -327,12 +327,4 @@ impl Command {
             Categories::SLOW
         })
     }
-
-    pub fn arity_fits(&self, words: usize) -> bool {
-        if self.arity >= 0 {
-            words == self.arity as usize
-        } else {
-            words >= self.arity.unsigned_abs() as usize
-        }
-    }
 }

@@ -24,14 +24,26 @@ pub struct Entry {
     pub flags: Flags,
     /// Of constant, small cost: timed in rows.
     pub quick: bool,
+    arity: i16,
+    is_container: bool,
     /// Ids of the sub-commands; they follow their parent.
     pub subcommands: std::ops::Range<u16>,
 }
 
 pub struct CommandTable {
     entries: Vec<Entry>,
-    slots: Vec<u16>,
+    slots: Vec<Slot>,
     mask: u64,
+}
+
+/// A name's place: compared whole with two words.
+#[derive(Clone, Copy)]
+struct Slot {
+    folded: (u64, u64),
+    id: u16,
+    len: u16,
+    /// Both words hold every byte of the name, and all are letters: what folds alike is the same name.
+    by_words: bool,
 }
 
 const EMPTY: u16 = u16::MAX;
@@ -40,24 +52,25 @@ const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 /// All commands of this build.
 pub static COMMANDS: LazyLock<CommandTable> = LazyLock::new(|| CommandTable::new(super::FAMILIES));
 
-/// A name folded to two words: equal for equal names without regard to case. Names are at most 24 bytes
-/// and none differ only between their first and last eight, so length and both ends tell them apart; the
-/// caller compares the whole name once.
+/// A name folded to two words, its first and last eight bytes (or all of a shorter one, and its length).
 #[inline]
-fn fold(name: &[u8]) -> u64 {
-    let load = |bytes: &[u8]| -> u64 {
-        let mut word = [0u8; 8];
-        word[..bytes.len()].copy_from_slice(bytes);
-        u64::from_le_bytes(word)
+fn fold(name: &[u8]) -> (u64, u64) {
+    const CASE: u64 = 0xDFDF_DFDF_DFDF_DFDF;
+    if let (Some(first), Some(last)) = (name.first_chunk::<8>(), name.last_chunk::<8>()) {
+        return (
+            u64::from_le_bytes(*first) & CASE,
+            u64::from_le_bytes(*last) & CASE,
+        );
+    }
+    let four = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
+    let word = match (name.first_chunk::<4>(), name.last_chunk::<4>()) {
+        (Some(first), Some(last)) => four(first) | four(last) << (8 * (name.len() - 4)),
+        _ => name
+            .iter()
+            .rev()
+            .fold(0, |word, byte| word << 8 | u64::from(*byte)),
     };
-    let (a, b) = if let (Some(first), Some(last)) = (name.first_chunk::<8>(), name.last_chunk::<8>()) {
-        (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
-    } else {
-        (load(name), name.len() as u64)
-    };
-    let (a, b) = (a & 0xDFDF_DFDF_DFDF_DFDF, b & 0xDFDF_DFDF_DFDF_DFDF);
-    // The rotation keeps an eight-byte name (a == b) from folding to zero.
-    (a ^ b.rotate_left(23)).wrapping_mul(MULTIPLIER)
+    (word & CASE, name.len() as u64)
 }
 
 impl CommandTable {
@@ -73,36 +86,63 @@ impl CommandTable {
             }
         }
         let size = (entries.len() * 4).next_power_of_two();
+        let empty = Slot {
+            folded: (0, 0),
+            id: EMPTY,
+            len: 0,
+            by_words: false,
+        };
         let mut table = Self {
-            slots: vec![EMPTY; size],
+            slots: vec![empty; size],
             mask: size as u64 - 1,
             entries,
         };
         for id in 0..table.entries.len() as u16 {
             if table.entries[id as usize].parent.is_none() {
-                let mut at = table.slot(table.entries[id as usize].spec.name.as_bytes());
-                while table.slots[at] != EMPTY {
-                    at = (at + 1) & table.mask as usize;
-                }
-                table.slots[at] = id;
+                table.place(id);
             }
         }
         table
     }
 
+    fn place(&mut self, id: u16) {
+        let name = self.entries[id as usize].spec.name.as_bytes();
+        let folded = fold(name);
+        let mut at = self.slot(folded);
+        while self.slots[at].id != EMPTY {
+            at = (at + 1) & self.mask as usize;
+        }
+        let by_words = name.len() <= 16 && name.iter().all(u8::is_ascii_alphabetic);
+        self.slots[at] = Slot {
+            folded,
+            id,
+            len: name.len() as u16,
+            by_words,
+        };
+    }
+
+    /// The rotation keeps an eight-byte name (both words alike) from coming to zero.
     #[inline]
-    fn slot(&self, name: &[u8]) -> usize {
-        ((fold(name) >> 40) & self.mask) as usize
+    fn slot(&self, (first, last): (u64, u64)) -> usize {
+        let hash = (first ^ last.rotate_left(23)).wrapping_mul(MULTIPLIER);
+        ((hash >> 40) & self.mask) as usize
     }
 
     /// The command of that name, in any case.
     #[inline]
     pub fn find(&self, name: &[u8]) -> Option<&Entry> {
-        let mut at = self.slot(name);
+        let folded = fold(name);
+        let mut at = self.slot(folded);
         loop {
-            let entry = self.entries.get(self.slots[at] as usize)?;
-            if entry.spec.name.as_bytes().eq_ignore_ascii_case(name) {
-                return Some(entry);
+            let slot = &self.slots[at];
+            if slot.folded == folded && usize::from(slot.len) == name.len() {
+                let entry = self.entries.get(usize::from(slot.id))?;
+                if slot.by_words || entry.spec.name.as_bytes().eq_ignore_ascii_case(name) {
+                    return Some(entry);
+                }
+            }
+            if slot.id == EMPTY {
+                return None;
             }
             at = (at + 1) & self.mask as usize;
         }
@@ -178,12 +218,25 @@ impl Entry {
                 spec.flags
             },
             quick: stopwatch::quick(spec.flags, spec.complexity),
+            arity: spec.arity,
+            is_container: !spec.subcommands.is_empty(),
             subcommands: subs,
         }
     }
 
+    #[inline]
     pub fn is_container(&self) -> bool {
-        !self.spec.subcommands.is_empty()
+        self.is_container
+    }
+
+    /// Whether so many words, name included, are what the command takes.
+    #[inline]
+    pub fn arity_fits(&self, words: usize) -> bool {
+        if self.arity >= 0 {
+            words == self.arity as usize
+        } else {
+            words >= usize::from(self.arity.unsigned_abs())
+        }
     }
 
     #[inline]
@@ -207,6 +260,8 @@ mod tests {
             );
         }
         assert!(COMMANDS.find(b"").is_none());
+        assert!(COMMANDS.find(b"ge").is_none());
+        assert!(COMMANDS.find(b"gett").is_none());
         assert!(COMMANDS.find(b"nosuchcommandatallwhatever").is_none());
     }
 

@@ -241,7 +241,7 @@ fn resolve(found: Option<&'static Entry>, args: Args<'_>) -> Result<&'static Ent
         },
         _ => entry,
     };
-    if !entry.spec.arity_fits(args.len()) {
+    if !entry.arity_fits(args.len()) {
         return Err(Error::wrong_arity(&entry.full_name));
     }
     Ok(entry)

@@ -81,9 +81,14 @@ impl Engine {
         self.world.sessions.close(client);
     }
 
+    /// The database that the client has selected.
+    pub fn database_of(&self, client: ClientId) -> u16 {
+        self.world.sessions.get(client).map_or(0, |s| s.db)
+    }
+
     /// Looks the command up, hashes its first key and asks memory for its bucket.
     #[inline]
-    pub fn look_ahead(&self, client: ClientId, args: Args<'_>) -> Ahead {
+    pub fn look_ahead(&self, db: u16, args: Args<'_>) -> Ahead {
         let Some(entry) = COMMANDS.find(args.get(0)) else {
             return Ahead::default();
         };
@@ -95,7 +100,6 @@ impl Engine {
         };
         let key = args.get(at);
         let hash = self.shard.heap.hash(key);
-        let db = self.world.sessions.get(client).map_or(0, |s| s.db);
         self.shard.databases[db as usize].prefetch(&self.shard.heap, hash);
         Ahead {
             entry: Some(entry),

@@ -135,7 +135,7 @@ pub(super) fn dryrun(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     let entry = COMMANDS
         .find_words(words)
         .ok_or_else(|| Error::from(format!("ERR Command '{}' not found", shown(words.get(0)))))?;
-    if !entry.spec.arity_fits(words.len()) {
+    if !entry.arity_fits(words.len()) {
         return Err(Error::wrong_arity(&entry.full_name).into());
     }
     match user.check(entry, words, x.db.index) {

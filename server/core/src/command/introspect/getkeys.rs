@@ -39,7 +39,7 @@ fn find(words: Args<'_>) -> Result<Vec<(usize, KeyFlags)>, Error> {
     {
         return Err(Error::new("ERR The command has no key arguments"));
     }
-    if !entry.spec.arity_fits(words.len()) {
+    if !entry.arity_fits(words.len()) {
         return Err(Error::new(
             "ERR Invalid number of arguments specified for command",
         ));
