@@ -4,7 +4,8 @@
 //! their own, so that a ref to an entry slot never meets the bytes of a segment. Each class allocates from
 //! the page at the head of its list; pages that just got room again go to the head, so fuller pages fill first.
 //!
-//! The heap owns bytes only. What an entry points to (blobs, boxed objects) is freed by its table.
+//! The heap owns bytes only. What an entry points to is freed by its table, but for blobs that are left when
+//! the heap goes.
 
 use std::hash::Hasher;
 use std::num::NonZeroU32;
@@ -517,5 +518,32 @@ impl Heap {
     /// Accounts memory that a table itself takes from the global allocator.
     pub(super) fn account(&mut self, before_bytes: usize, after_bytes: usize) {
         self.outside_bytes = self.outside_bytes - before_bytes + after_bytes;
+    }
+}
+
+impl Drop for Heap {
+    /// Frees the blobs of entries that are still there, which only their slots know. Boxed objects cannot be
+    /// freed here, their type is their table's.
+    fn drop(&mut self) {
+        if self.outside_bytes == 0 {
+            return;
+        }
+        for number in self.pages.numbers() {
+            let page = self.pages.page(number);
+            if usize::from(page.class) >= ENTRY_CLASSES {
+                continue;
+            }
+            for offset in (0..page.bump).step_by(usize::from(CLASS_UNITS[usize::from(page.class)])) {
+                // SAFETY: a slot of an entry class below `bump`: its header was written when it was handed out.
+                let at = unsafe { At::new(self.address(number * PAGE_UNITS + u32::from(offset))) };
+                if at.header().is_free() {
+                    continue;
+                }
+                for blob in [at.key_blob(), at.value_blob()].into_iter().flatten() {
+                    // SAFETY: the entry owns it and is never used again, as the heap goes.
+                    unsafe { blob.free() };
+                }
+            }
+        }
     }
 }

@@ -128,6 +128,11 @@ impl Pages {
         page >= self.first && page < self.end
     }
 
+    /// All page numbers handed out so far, free ones included.
+    pub(super) fn numbers(&self) -> std::ops::Range<u32> {
+        self.first..self.end
+    }
+
     #[inline]
     pub(super) fn page(&self, page: u32) -> &Page {
         assert!(page < self.end, "a page in use");

@@ -115,8 +115,8 @@ pub enum Live<'a, B> {
 /// An index of entries in a [`Heap`]. An empty one allocates nothing.
 ///
 /// Every call takes the heap that the first put was made with, and panics with another. A table that is
-/// dropped with entries leaks what they point to until the heap goes, boxed objects for good: empty it with
-/// [`Table::clear_slice`] first.
+/// dropped with entries leaves them in the heap until that goes, and leaks their boxed objects: empty it
+/// with [`Table::clear_slice`] first.
 #[derive(Debug)]
 pub struct Table<B> {
     /// One segment without a directory while `depth` is zero.
