@@ -33,9 +33,13 @@ impl Host for Process {
 
     fn memory(&self) -> MemoryFigures {
         MemoryFigures {
-            allocated: self.allocated.get().saturating_sub(self.deallocated.get()) as usize,
+            allocated: self.allocated(),
             resident: resident_bytes().unwrap_or(0),
         }
+    }
+
+    fn allocated(&self) -> usize {
+        self.allocated.get().saturating_sub(self.deallocated.get()) as usize
     }
 
     fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {

@@ -8,6 +8,7 @@ pub mod connection;
 pub mod counts;
 pub mod deadline;
 pub mod element_scan;
+pub mod generic;
 pub mod hash;
 pub mod help;
 pub mod introspect;
@@ -28,6 +29,7 @@ pub use table::{COMMANDS, CommandTable, Entry};
 pub const FAMILIES: &[&[Command]] = &[
     acl::COMMANDS,
     connection::COMMANDS,
+    generic::COMMANDS,
     introspect::COMMANDS,
     list::COMMANDS,
     sorted_set::COMMANDS,

@@ -8,6 +8,7 @@
 
 pub mod apply;
 pub mod codec;
+pub mod rows;
 
 pub use codec::{DecodeError, Decoder};
 

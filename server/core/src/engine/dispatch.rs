@@ -144,8 +144,11 @@ impl Engine {
             self.check_login(client, Some(entry))?;
             self.check_rules(client, entry, args, now)?;
         }
-        if self.world.out_of_memory && entry.flags.has(Flags::DENYOOM) {
-            return Err(error::OOM);
+        if entry.flags.has(Flags::DENYOOM) {
+            self.make_room_for_command(now);
+            if self.world.out_of_memory {
+                return Err(error::OOM);
+            }
         }
         Ok(())
     }

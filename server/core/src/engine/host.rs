@@ -16,6 +16,11 @@ pub trait Host {
 
     fn memory(&self) -> MemoryFigures;
 
+    /// `memory().allocated` alone: asked for before each command that needs memory, so it must be cheap.
+    fn allocated(&self) -> usize {
+        self.memory().allocated
+    }
+
     /// A whole small file: configuration, never data. The error is told to the client.
     fn read_file(&self, path: &str) -> Result<Vec<u8>, String>;
 

@@ -15,6 +15,7 @@ mod identity;
 mod paused;
 mod permission;
 pub mod product;
+mod room;
 pub mod session;
 mod standing;
 pub(crate) mod stopwatch;
@@ -144,12 +145,19 @@ impl Engine {
         self.world.settle_time();
     }
 
-    /// Background work in a bounded slice: times out those who wait, frees what was deleted. `true` when
-    /// there is more to do at once.
+    /// Background work in a bounded slice: times out those who wait, removes keys whose time has come, makes
+    /// room, frees what was deleted. `true` when there is more to do at once.
     pub fn tick(&mut self, now: Now) -> bool {
         self.resume(now);
         self.time_out(now);
-        self.shard.free_slice(TICK_BUDGET)
+        let mut more = false;
+        if !self.world.pause.holds_keys() {
+            let now = self.shard.advance(now);
+            more = self.shard.expire_slice(now);
+            more |= self.make_room_in_tick(now);
+            self.settle(now);
+        }
+        self.shard.free_slice(TICK_BUDGET) || more
     }
 }
 

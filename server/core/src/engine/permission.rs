@@ -6,6 +6,7 @@ use super::session::{ClientId, Session};
 use super::{Engine, World, describe};
 use crate::acl::log::{Context, Refusal};
 use crate::acl::{self, Denial, Reason, User, Users};
+use crate::command::generic::refused_pattern;
 use crate::command::spec::Flags;
 use crate::command::{Args, Entry};
 use crate::error::Error;
@@ -34,8 +35,9 @@ impl Engine {
         args: Args<'_>,
         now: Now,
     ) -> Result<(), Error> {
-        self.find_denial(client, entry, args, now)
-            .map_or(Ok(()), |(denial, user)| {
+        self.find_denial(client, entry, args, now).map_or_else(
+            || self.check_sort(client, entry, args),
+            |(denial, user)| {
                 let told = match denial.reason {
                     Reason::Command => describe_denial(denial, &user, entry, b""),
                     Reason::Key => "No permissions to access a key".to_string(),
@@ -43,7 +45,25 @@ impl Engine {
                     Reason::Database | Reason::Auth => "No permissions to access database".to_string(),
                 };
                 Err(Error::from(format!("NOPERM {told}")))
-            })
+            },
+        )
+    }
+
+    /// The patterns of `SORT` read keys that its words do not name: only who may read all may use them.
+    fn check_sort(&self, client: ClientId, entry: &Entry, args: Args<'_>) -> Result<(), Error> {
+        let may_store = entry.spec.name == "sort";
+        let is_sort = may_store || entry.spec.name == "sort_ro";
+        let Some(session) = self.world.sessions.get(client).filter(|_| is_sort) else {
+            return Ok(());
+        };
+        if session
+            .identity
+            .user()
+            .may_read_every_key(entry, args, session.db)
+        {
+            return Ok(());
+        }
+        refused_pattern(args, may_store).map_or(Ok(()), Err)
     }
 
     /// The same for a command that `MULTI` took in earlier.

@@ -36,6 +36,16 @@ impl Collection {
         }
     }
 
+    /// The same elements as a collection of their own, of that generation.
+    pub fn duplicate(&self, generation: u64, heap: &mut Heap) -> Self {
+        match self {
+            Self::Hash(hash) => Self::Hash(hash.duplicate(generation, heap)),
+            Self::List(list) => Self::List(list.duplicate(generation)),
+            Self::Set(set) => Self::Set(set.duplicate(generation, heap)),
+            Self::SortedSet(set) => Self::SortedSet(set.duplicate(generation, heap)),
+        }
+    }
+
     pub fn len(&self) -> usize {
         match self {
             Self::Hash(hash) => hash.len(),

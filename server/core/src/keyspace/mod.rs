@@ -9,16 +9,22 @@ pub mod collection;
 pub mod compare;
 mod db;
 pub mod events;
+pub mod evict;
+mod expiry_cycle;
 pub mod field_times;
+mod flush;
 mod hash_and_set;
 pub mod interest;
 mod kinds;
 pub mod limits;
+mod transfer;
 
 pub use access::AccessPolicy;
 pub use collection::Collection;
 pub use db::{Db, Hint, Key};
 pub use events::{Classes, Event};
+pub use evict::Eviction;
+pub use expiry_cycle::ExpiryCycle;
 pub use field_times::FieldTimes;
 pub use hash_and_set::Finished;
 pub use interest::Interest;
@@ -29,6 +35,7 @@ use crate::command::list::ListScratch;
 use crate::effect::Effects;
 use crate::exec::Now;
 use crate::memory::{Heap, Table};
+use field_times::NameTable;
 
 /// Databases of a shard, as `SELECT` numbers them.
 pub const DATABASES: usize = 16;
@@ -59,6 +66,8 @@ pub struct Shard {
     pub notify: Classes,
     pub access: AccessPolicy,
     pub limits: Limits,
+    pub expiry_cycle: ExpiryCycle,
+    pub eviction: Eviction,
     pub lists: ListScratch,
     /// Working space for edits of packed collections, kept so that they allocate nothing. Taken while in use.
     pub scratch: Vec<u8>,
@@ -77,6 +86,8 @@ pub struct Shard {
     pub flushed: Vec<KeyTable>,
     /// Set for each command that was looked up ahead, and only while it runs.
     pub hint: Option<Hint>,
+    /// Indexes of what was flushed, to be freed likewise.
+    flushed_names: Vec<NameTable>,
     random: u64,
 }
 
@@ -92,6 +103,8 @@ impl Shard {
             notify: Classes::default(),
             access: AccessPolicy::default(),
             limits: Limits::default(),
+            expiry_cycle: ExpiryCycle::default(),
+            eviction: Eviction::default(),
             lists: ListScratch::default(),
             scratch: Vec::new(),
             field_times: FieldTimes::default(),
@@ -102,6 +115,7 @@ impl Shard {
             graveyard: Vec::new(),
             flushed: Vec::new(),
             hint: None,
+            flushed_names: Vec::new(),
             random: random | 1,
         }
     }
@@ -145,6 +159,11 @@ impl Shard {
         }
     }
 
+    /// Something deleted has not been freed yet.
+    pub fn is_freeing(&self) -> bool {
+        !(self.graveyard.is_empty() && self.flushed.is_empty() && self.flushed_names.is_empty())
+    }
+
     /// Frees a slice of what was deleted; `true` while there is more to do.
     pub fn free_slice(&mut self, budget: usize) -> bool {
         if let Some(collection) = self.graveyard.last_mut() {
@@ -162,8 +181,12 @@ impl Shard {
             if done {
                 self.flushed.pop();
             }
+        } else if let Some(names) = self.flushed_names.last_mut()
+            && names.clear_slice(&mut self.heap, budget, &mut |never, _| match *never {})
+        {
+            self.flushed_names.pop();
         }
-        !self.graveyard.is_empty() || !self.flushed.is_empty()
+        self.is_freeing()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Applying effects: what a follower, a start and the image's load do. No conditions, no events, no clock:
 //! the leader has decided everything.
 
+mod databases;
 mod hash;
 mod list;
 mod set;
@@ -84,11 +85,11 @@ pub fn apply(shard: &mut Shard, db: u16, effect: &Effect<'_>) -> Result<(), Appl
         Effect::SetAdd { .. } | Effect::SetDelete { .. } => set::apply(&mut db, effect),
         Effect::ListPut { .. } | Effect::ListDelete { .. } => list::apply(&mut db, effect),
         Effect::ScorePut { .. } | Effect::ScoreDelete { .. } => sorted_set::apply(&mut db, effect),
+        Effect::Rename { .. } | Effect::Swap { .. } | Effect::Flush => databases::apply(&mut db, effect),
         Effect::Fence { fence } => {
             db.shard.fence = db.shard.fence.max(fence);
             Ok(())
         }
-        _ => Err(ApplyError::Unsupported("not applied yet")),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::convert::Infallible;
 
-use crate::memory::{Heap, Table};
+use crate::memory::{Expiry, Heap, NewValue, Table};
 
 /// No field has a time.
 pub const NEVER: u64 = u64::MAX;
@@ -37,6 +37,26 @@ impl HashTable {
             cursor: 0,
             walked_due_ms: NEVER,
         }
+    }
+
+    /// The same fields as a hash of its own, of that generation.
+    pub fn duplicate(&self, generation: u64, heap: &mut Heap) -> Self {
+        let mut copy = Self::new(generation);
+        let mut rows: Vec<(Box<[u8]>, Box<[u8]>, Option<u64>)> = Vec::with_capacity(self.len());
+        self.fields.for_each(heap, |entry| {
+            rows.push((entry.key().into(), entry.bytes().into(), entry.expire_at_ms()));
+        });
+        copy.fields.reserve(heap, rows.len());
+        for (name, value, expire_at) in rows {
+            let hash = heap.hash(&name);
+            let expiry = expire_at.map_or(Expiry::Clear, Expiry::At);
+            copy.fields
+                .put(heap, hash, &name, 0, NewValue::Bytes(&value), expiry);
+            if let Some(at) = expire_at {
+                copy.note_time(at);
+            }
+        }
+        copy
     }
 
     pub fn generation(&self) -> u64 {

@@ -61,6 +61,14 @@ impl List {
         self.generation
     }
 
+    /// A copy with another generation.
+    pub fn duplicate(&self, generation: u64) -> Self {
+        let mut copy = self.clone();
+        copy.spare = None;
+        copy.generation = generation;
+        copy
+    }
+
     pub fn set_generation(&mut self, generation: u64) {
         self.generation = generation;
     }

@@ -14,7 +14,7 @@ pub use writer::SetWriter;
 use std::convert::Infallible;
 
 use crate::keyspace::{Collection, kind};
-use crate::memory::{Entry, Heap, Table, Value};
+use crate::memory::{Entry, Expiry, Heap, NewValue, Table, Value};
 
 /// A set as an inner table: members are its keys, values are empty.
 #[derive(Debug)]
@@ -29,6 +29,21 @@ impl SetTable {
             generation,
             members: Table::new(),
         }
+    }
+
+    /// The same members as a set of its own, of that generation.
+    pub fn duplicate(&self, generation: u64, heap: &mut Heap) -> Self {
+        let mut copy = Self::new(generation);
+        let mut members: Vec<Box<[u8]>> = Vec::with_capacity(self.len());
+        self.members
+            .for_each(heap, |entry| members.push(entry.key().into()));
+        copy.members.reserve(heap, members.len());
+        for member in members {
+            let hash = heap.hash(&member);
+            copy.members
+                .put(heap, hash, &member, 0, NewValue::Bytes(b""), Expiry::Clear);
+        }
+        copy
     }
 
     pub fn generation(&self) -> u64 {

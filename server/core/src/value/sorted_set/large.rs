@@ -7,6 +7,7 @@ use std::convert::Infallible;
 
 use hashbrown::HashMap;
 
+use super::Pairs;
 use super::tree::{Names, Tree};
 use crate::memory::{Expiry, Handle, Heap, NewValue, Table};
 
@@ -41,6 +42,20 @@ impl SortedSet {
 
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// The same members as a set of its own, of that generation.
+    pub fn duplicate(&self, generation: u64, heap: &mut Heap) -> Self {
+        let mut pairs = Pairs::default();
+        self.order.visit(0, usize::MAX, false, &mut |score, handle| {
+            pairs.push(heap.key_of(handle), score);
+            true
+        });
+        let mut copy = Self::new(generation);
+        pairs
+            .iter()
+            .for_each(|(member, score)| copy.put(heap, member, score));
+        copy
     }
 
     pub fn len(&self) -> usize {

@@ -1,0 +1,51 @@
+//! Databases as a whole: emptied, or exchanged.
+
+use super::parse_database;
+use crate::command::Args;
+use crate::error::{Error, SYNTAX};
+use crate::exec::{Exec, Outcome};
+use crate::keyspace::DATABASES;
+use crate::text::fold;
+
+const FIRST_INVALID: Error = Error::new("ERR invalid first DB index");
+const SECOND_INVALID: Error = Error::new("ERR invalid second DB index");
+
+/// `[ASYNC | SYNC]`: accepted and without meaning, since a flush never takes long here.
+fn check_mode(args: Args<'_>) -> Result<(), Error> {
+    match args.len() {
+        1 => Ok(()),
+        2 if fold::is(args.get(1), "ASYNC") || fold::is(args.get(1), "SYNC") => Ok(()),
+        _ => Err(SYNTAX),
+    }
+}
+
+pub(super) fn flushdb(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+    check_mode(args)?;
+    x.db.shard.flush(x.db.index);
+    x.reply.ok();
+    Ok(())
+}
+
+pub(super) fn flushall(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+    check_mode(args)?;
+    for db in 0..DATABASES {
+        x.db.shard.flush(db as u16);
+    }
+    x.reply.ok();
+    Ok(())
+}
+
+pub(super) fn swapdb(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+    // That both are numbers is checked before either is looked for.
+    let one = parse_database(args.get(1), FIRST_INVALID);
+    let other = parse_database(args.get(2), SECOND_INVALID);
+    match (one, other) {
+        (Err(error), _) if error == FIRST_INVALID => Err(error.into()),
+        (_, Err(error)) if error == SECOND_INVALID => Err(error.into()),
+        (one, other) => {
+            x.db.shard.swap(one?, other?);
+            x.reply.ok();
+            Ok(())
+        }
+    }
+}
