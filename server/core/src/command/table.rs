@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::args::Args;
 use super::keys;
-use super::spec::{Categories, Command, Flags};
+use super::spec::{Categories, Command, Flags, Route};
 use crate::engine::stopwatch;
 
 /// A row with its place in the table.
@@ -26,6 +26,8 @@ pub struct Entry {
     pub quick: bool,
     arity: i16,
     is_container: bool,
+    /// Quick, has keys and nothing but keys to do with.
+    plain: bool,
     /// Ids of the sub-commands; they follow their parent.
     pub subcommands: std::ops::Range<u16>,
 }
@@ -219,6 +221,9 @@ impl Entry {
             },
             quick: stopwatch::quick(spec.flags, spec.complexity),
             arity: spec.arity,
+            plain: spec.route == Route::Keys
+                && spec.subcommands.is_empty()
+                && stopwatch::quick(spec.flags, spec.complexity),
             is_container: !spec.subcommands.is_empty(),
             subcommands: subs,
         }
@@ -227,6 +232,12 @@ impl Entry {
     #[inline]
     pub fn is_container(&self) -> bool {
         self.is_container
+    }
+
+    /// A quick command of the keyspace, well formed: it neither waits nor concerns its session.
+    #[inline]
+    pub fn is_plain(&self, words: usize) -> bool {
+        self.plain && self.arity_fits(words) && stopwatch::is_quick(self, words)
     }
 
     /// Whether so many words, name included, are what the command takes.

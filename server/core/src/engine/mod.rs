@@ -52,7 +52,7 @@ pub struct Ahead {
     pub(crate) entry: Option<&'static Entry>,
     pub(crate) db: u16,
     /// The first key and its hash; no key, no hash.
-    pub(crate) hint: Option<Hint>,
+    pub(crate) hint: Hint,
 }
 
 pub struct Engine {
@@ -105,15 +105,15 @@ impl Engine {
         Ahead {
             entry: Some(entry),
             db,
-            hint: Some(Hint::new(key, hash)),
+            hint: Hint::new(key, hash),
         }
     }
 
     /// Asks memory for the entry, its bucket having arrived.
     #[inline]
     pub fn prefetch_entry(&self, ahead: &Ahead) {
-        if let Some(hint) = ahead.hint {
-            self.shard.databases[ahead.db as usize].prefetch_entry(&self.shard.heap, hint.hash);
+        if let Some(hash) = ahead.hint.hash() {
+            self.shard.databases[ahead.db as usize].prefetch_entry(&self.shard.heap, hash);
         }
     }
 

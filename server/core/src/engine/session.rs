@@ -104,6 +104,15 @@ pub struct Sessions {
     live: usize,
 }
 
+impl Session {
+    /// Nothing about the session makes its commands special: all are allowed, run at once and are answered.
+    /// Whatever makes one special must be named here.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.reply_mode == ReplyMode::On && !self.closing && self.identity.is_unrestricted()
+    }
+}
+
 impl Sessions {
     pub fn open(
         &mut self,

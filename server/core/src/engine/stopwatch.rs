@@ -31,7 +31,7 @@ impl Stopwatch {
 
 /// Whether the command is timed in a row with others.
 #[inline]
-pub(super) fn is_quick(entry: &Entry, words: usize) -> bool {
+pub fn is_quick(entry: &Entry, words: usize) -> bool {
     words <= WORDS && entry.quick
 }
 

@@ -88,6 +88,13 @@ impl World {
         }
     }
 
+    /// Nothing is on that every command would have to look at. Whatever is added here must also be looked at
+    /// in `dispatch::execute_checked`.
+    #[inline]
+    pub(super) fn is_calm(&self) -> bool {
+        !self.out_of_memory && !self.pause.is_on() && self.unblock_requests.is_empty()
+    }
+
     /// Whether the caller has something to carry out.
     #[inline]
     pub fn has_news(&self) -> bool {

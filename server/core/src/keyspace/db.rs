@@ -26,9 +26,11 @@ impl Db<'_> {
     /// The key with its hash; the hash of the command's first key is known from its parse.
     #[inline]
     pub fn key<'k>(&self, bytes: &'k [u8]) -> Key<'k> {
-        let hash = match self.shard.hint {
-            Some(hint) if hint.is_of(bytes) => hint.hash,
-            _ => self.shard.heap.hash(bytes),
+        let hint = self.shard.hint;
+        let hash = if hint.is_of(bytes) {
+            hint.hash
+        } else {
+            self.shard.heap.hash(bytes)
         };
         Key { bytes, hash }
     }
@@ -65,7 +67,7 @@ impl Db<'_> {
     }
 
     /// One look-up: the entry if it is alive, and beside it what may be told of it.
-    #[inline]
+    #[inline(always)]
     fn live(&mut self, key: Key<'_>) -> (Option<Slot<'_, Collection>>, &mut ShardStats, Notice<'_>) {
         let db = self.index;
         let Shard {
@@ -371,24 +373,38 @@ fn generation_of(entry: Entry<'_, Collection>) -> Option<u64> {
 }
 
 /// The hash of the running command's first key, found by where the key stands in the received bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Hint {
-    pub start: usize,
-    pub len: usize,
-    pub hash: u64,
+    start: usize,
+    hash: u64,
+    /// Never zero where there is a hint: an empty key has none.
+    len: u32,
 }
 
 impl Hint {
+    pub const NONE: Self = Self {
+        start: 0,
+        hash: 0,
+        len: 0,
+    };
+
+    #[inline]
     pub fn new(key: &[u8], hash: u64) -> Self {
         Self {
             start: key.as_ptr() as usize,
-            len: key.len(),
             hash,
+            len: key.len() as u32,
         }
+    }
+
+    /// The hash, if there is one.
+    #[inline]
+    pub fn hash(&self) -> Option<u64> {
+        (self.len != 0).then_some(self.hash)
     }
 
     #[inline]
     fn is_of(&self, bytes: &[u8]) -> bool {
-        bytes.as_ptr() as usize == self.start && bytes.len() == self.len
+        bytes.as_ptr() as usize == self.start && bytes.len() == self.len as usize && self.len != 0
     }
 }

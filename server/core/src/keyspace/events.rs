@@ -22,6 +22,11 @@ impl Classes {
     /// `IDEM` and `LIMIT`.
     pub const NATIVE: Self = Self(1 << 14);
 
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     pub fn any(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }

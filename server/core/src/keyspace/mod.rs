@@ -85,7 +85,7 @@ pub struct Shard {
     /// Whole tables to be freed a slice at a time.
     pub flushed: Vec<KeyTable>,
     /// Set for each command that was looked up ahead, and only while it runs.
-    pub hint: Option<Hint>,
+    pub hint: Hint,
     /// Indexes of what was flushed, to be freed likewise.
     flushed_names: Vec<NameTable>,
     random: u64,
@@ -114,7 +114,7 @@ impl Shard {
             clock_us: 0,
             graveyard: Vec::new(),
             flushed: Vec::new(),
-            hint: None,
+            hint: Hint::NONE,
             flushed_names: Vec::new(),
             random: random | 1,
         }
