@@ -308,9 +308,18 @@ impl Db<'_> {
         true
     }
 
-    /// Removes the entry if its time has come.
-    pub fn expire(&mut self, key: Key<'_>) -> bool {
-        !self.is_live(key)
+    /// Removes an entry because its time has come (or would have: an expiry set in the past).
+    #[cold]
+    pub fn expire(&mut self, key: Key<'_>) {
+        let generation = self.generation_of(key);
+        self.remove(key);
+        self.shard.stats.expired += 1;
+        self.emit(Effect::Delete {
+            key: key.bytes,
+            generation,
+        });
+        self.notify(Classes::EXPIRED, "expired", key);
+        self.shard.interest.touch(self.index, key.bytes);
     }
 
     /// Tells the readers of effects, if there are any.
