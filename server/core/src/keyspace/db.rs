@@ -1,11 +1,11 @@
 //! One database of a shard at one moment: how commands read and change keys.
 
 use super::collection::{GENERATION_BYTES, packed_generation};
-use super::{Classes, Collection, Event, Limits, Shard, ShardStats, Type, kind};
+use super::{Classes, Collection, Event, Limits, Shard, Type, kind};
 use crate::effect::{Effect, Emitter};
 use crate::error::{Error, WRONG_TYPE};
 use crate::exec::Now;
-use crate::memory::{Entry, Expiry, Live, NewValue, Put, Removed, Slot, Value};
+use crate::memory::{Entry, Expiry, Found, NewValue, Put, Removed, Seek, Slot, Value};
 
 /// A key with its hash, computed once a command.
 #[derive(Clone, Copy, Debug)]
@@ -42,13 +42,13 @@ impl Db<'_> {
         let (no_touch, now_ms) = (self.no_touch, self.now.ms());
         let access = self.shard.access;
         let random = if access.lfu { self.shard.random() } else { 0 };
-        let (slot, stats, mut notice) = self.live(key);
-        let Some(mut slot) = slot else {
-            stats.misses += 1;
-            notice.notify(Classes::KEY_MISS, "keymiss", key);
+        let Some(found) = self.seek(key) else {
+            self.shard.stats.misses += 1;
+            self.notify(Classes::KEY_MISS, "keymiss", key);
             return None;
         };
-        stats.hits += 1;
+        self.shard.stats.hits += 1;
+        let mut slot = self.slot_at(found);
         if !no_touch {
             let old = slot.access();
             let new = access.used(old, now_ms, random);
@@ -63,52 +63,28 @@ impl Db<'_> {
     /// The entry for changing it (or for looking without counting): an entry past its time is removed.
     #[inline]
     pub fn find_write(&mut self, key: Key<'_>) -> Option<Slot<'_, Collection>> {
-        self.live(key).0
+        let found = self.seek(key)?;
+        Some(self.slot_at(found))
     }
 
-    /// One look-up: the entry if it is alive, and beside it what may be told of it.
-    #[inline(always)]
-    fn live(&mut self, key: Key<'_>) -> (Option<Slot<'_, Collection>>, &mut ShardStats, Notice<'_>) {
-        let db = self.index;
-        let Shard {
-            heap,
-            databases,
-            effects,
-            interest,
-            events,
-            notify,
-            stats,
-            graveyard,
-            ..
-        } = &mut *self.shard;
-        let mut notice = Notice {
-            events,
-            notify: *notify,
-            db,
-        };
-        let mut generation = None;
-        let see = |entry: Entry<'_, Collection>| generation = generation_of(entry);
-        let slot = match databases[db as usize].get_live(heap, key.hash, key.bytes, self.now.ms(), see) {
-            Live::Here(slot) => Some(slot),
-            Live::Absent => None,
-            Live::Expired(removed) => {
-                graveyard.extend(removed.old_box);
-                stats.expired += 1;
-                if effects.on() {
-                    effects.push(
-                        db,
-                        &Effect::Delete {
-                            key: key.bytes,
-                            generation,
-                        },
-                    );
-                }
-                notice.notify(Classes::EXPIRED, "expired", key);
-                interest.touch(db, key.bytes);
+    /// Where the key is, if it is alive; an entry past its time is removed.
+    #[inline]
+    fn seek(&mut self, key: Key<'_>) -> Option<Found> {
+        let table = &self.shard.databases[self.index as usize];
+        match table.seek(&self.shard.heap, key.hash, key.bytes, self.now.ms()) {
+            Seek::Here(found) => Some(found),
+            Seek::Absent => None,
+            Seek::Expired => {
+                self.expire(key);
                 None
             }
-        };
-        (slot, stats, notice)
+        }
+    }
+
+    #[inline]
+    fn slot_at(&mut self, found: Found) -> Slot<'_, Collection> {
+        let shard = &mut *self.shard;
+        shard.databases[self.index as usize].slot_at(&mut shard.heap, found)
     }
 
     /// The entry of that type for reading, or `WRONGTYPE`.
@@ -147,7 +123,7 @@ impl Db<'_> {
     /// Whether the key is there, without counting or marking.
     #[inline]
     pub fn is_live(&mut self, key: Key<'_>) -> bool {
-        self.live(key).0.is_some()
+        self.seek(key).is_some()
     }
 
     #[inline]
@@ -340,33 +316,9 @@ impl Db<'_> {
     /// A keyspace event, if somebody configured its class.
     #[inline]
     pub fn notify(&mut self, class: Classes, name: &'static str, key: Key<'_>) {
-        let (notify, db) = (self.shard.notify, self.index);
-        Notice {
-            events: &mut self.shard.events,
-            notify,
-            db,
-        }
-        .notify(class, name, key);
-    }
-}
-
-/// Where events go while the rest of the shard is lent out.
-struct Notice<'a> {
-    events: &'a mut Vec<Event>,
-    notify: Classes,
-    db: u16,
-}
-
-impl Notice<'_> {
-    #[inline]
-    fn notify(&mut self, class: Classes, name: &'static str, key: Key<'_>) {
-        if self.notify.any(class) {
-            self.events.push(Event {
-                class,
-                name,
-                db: self.db,
-                key: Box::from(key.bytes),
-            });
+        if self.shard.notify.any(class) {
+            let (db, key) = (self.index, Box::from(key.bytes));
+            self.shard.events.push(Event { class, name, db, key });
         }
     }
 }

@@ -34,7 +34,7 @@ pub use entry::{Entry, Value};
 pub use heap::{Handle, Heap};
 pub use range::Populate;
 pub use slot::Slot;
-pub use table::{Expiry, Live, NewValue, Put, Removed, Table};
+pub use table::{Expiry, Found, NewValue, Put, Removed, Seek, Table};
 
 /// Longest expiry that an entry can hold: 48 bits of milliseconds, the year 10889. Later ones are cut to it.
 pub const EXPIRE_AT_MS_MAX: u64 = (1 << 48) - 1;

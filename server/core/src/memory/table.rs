@@ -104,12 +104,19 @@ pub struct Removed<B> {
     pub old_box: Option<Box<B>>,
 }
 
-/// What [`Table::get_live`] found.
-pub enum Live<'a, B> {
+/// What [`Table::seek`] found.
+pub enum Seek {
     Absent,
-    /// It was there, but past its time, and is now removed.
-    Expired(Removed<B>),
-    Here(Slot<'a, B>),
+    /// It is there, but its time is up.
+    Expired,
+    Here(Found),
+}
+
+/// Where an entry stands, for [`Table::slot_at`]. Good until its table or heap changes.
+#[derive(Clone, Copy)]
+pub struct Found {
+    place: Place,
+    r: u32,
 }
 
 /// An index of entries in a [`Heap`]. An empty one allocates nothing.
@@ -301,26 +308,29 @@ impl<B> Table<B> {
         Some(Slot::new(self, heap, place, r))
     }
 
-    /// The entry for changing it, unless its time is up: then it is removed on the spot, in one look-up, after
-    /// `last_look` has seen it.
+    /// Where the entry of a key is, unless it is past its time: a look-up that borrows nothing, so that the
+    /// caller may do something else about an absent or expired one.
     #[inline]
-    pub fn get_live<'a>(
-        &'a mut self,
-        heap: &'a mut Heap,
-        hash: u64,
-        key: &[u8],
-        now_ms: u64,
-        last_look: impl FnOnce(Entry<'_, B>),
-    ) -> Live<'a, B> {
+    pub fn seek(&self, heap: &Heap, hash: u64, key: &[u8], now_ms: u64) -> Seek {
         let Some((place, r)) = self.find(heap, hash, key) else {
-            return Live::Absent;
+            return Seek::Absent;
         };
-        let entry = self.entry(heap, r);
-        if entry.expire_at_ms().is_some_and(|at| at <= now_ms) {
-            last_look(entry);
-            return self.remove(heap, hash, key).map_or(Live::Absent, Live::Expired);
+        match self.entry(heap, r).expire_at_ms() {
+            Some(at) if at <= now_ms => Seek::Expired,
+            _ => Seek::Here(Found { place, r }),
         }
-        Live::Here(Slot::new(self, heap, place, r))
+    }
+
+    /// The entry that `seek` found, for changing it. Panics if the table changed in between.
+    #[inline]
+    pub fn slot_at<'a>(&'a mut self, heap: &'a mut Heap, found: Found) -> Slot<'a, B> {
+        self.check(heap);
+        let held = match found.place {
+            Place::Cell { bucket, cell, .. } => heap.bucket(bucket).refs[cell] == found.r,
+            Place::Spilled { hash } => self.spill.contains(&(hash, found.r)),
+        };
+        assert!(held, "a table does not change between seek and slot_at");
+        Slot::new(self, heap, found.place, found.r)
     }
 
     /// The name of an entry, see [`Handle`].
