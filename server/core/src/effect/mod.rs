@@ -8,6 +8,8 @@
 
 pub mod apply;
 pub mod codec;
+#[cfg(test)]
+mod equality;
 pub mod rows;
 
 pub use codec::{DecodeError, Decoder};

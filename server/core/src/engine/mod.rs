@@ -16,6 +16,8 @@ mod paused;
 mod permission;
 pub mod product;
 mod room;
+#[cfg(test)]
+mod room_tests;
 pub mod session;
 mod standing;
 pub(crate) mod stopwatch;

@@ -6,7 +6,7 @@
 //! affair.
 
 use super::access::idle_seconds;
-use super::{AccessPolicy, Classes, Collection, DATABASES, Db, Shard, kind};
+use super::{AccessPolicy, Classes, Collection, Db, Shard, kind};
 use crate::effect::Effect;
 use crate::exec::Now;
 use crate::memory::Entry;
@@ -182,7 +182,7 @@ impl Shard {
         // A sample may bring nothing but what must stay, or keys that are known already.
         for _ in 0..RANDOM_TRIES {
             let mut any = false;
-            for db in 0..DATABASES {
+            for db in 0..self.databases.len() {
                 any |= self.sample_into_pool(db, now);
             }
             while let Some(best) = self.eviction.pool.pop() {
@@ -233,14 +233,15 @@ impl Shard {
 
     fn choose_at_random(&mut self) -> Option<(u16, Box<[u8]>)> {
         let is_volatile = self.eviction.policy.is_volatile();
-        for nth in 0..DATABASES {
-            let db = (self.eviction.next_db + nth) % DATABASES;
+        let databases = self.databases.len();
+        for nth in 0..databases {
+            let db = (self.eviction.next_db + nth) % databases;
             for _ in 0..RANDOM_TRIES {
                 let random = self.random();
                 match self.databases[db].sample(&self.heap, random, is_volatile) {
                     None => break,
                     Some(entry) if self.eviction.may_go(&entry) => {
-                        self.eviction.next_db = (db + 1) % DATABASES;
+                        self.eviction.next_db = (db + 1) % databases;
                         return Some((db as u16, entry.key().into()));
                     }
                     Some(_) => {}

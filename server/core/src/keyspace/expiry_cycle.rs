@@ -88,7 +88,7 @@ impl Shard {
             return false;
         }
         let mut steps = 0;
-        while self.expiry_cycle.next < DATABASES {
+        while self.expiry_cycle.next < self.databases.len() {
             let db = self.expiry_cycle.next;
             let mut goes_on = self.databases[db].expiring() > 0;
             while goes_on {

@@ -2,7 +2,7 @@
 //!
 //! An emptied database costs nothing at once: its table is put aside and freed in slices.
 
-use super::{KeyTable, Shard};
+use super::Shard;
 use crate::effect::Effect;
 
 /// Keys that a flush frees on the spot.
@@ -28,7 +28,7 @@ impl Shard {
 
     /// Empties a database without effect or touch.
     pub fn discard(&mut self, db: u16) {
-        let table = std::mem::replace(&mut self.databases[db as usize], KeyTable::new());
+        let table = std::mem::take(&mut self.databases[db as usize]);
         if !table.is_empty() {
             self.flushed.push(table);
             self.flushed_names.push(self.field_times.take(db));

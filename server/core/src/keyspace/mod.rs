@@ -10,6 +10,8 @@ pub mod compare;
 mod db;
 pub mod events;
 pub mod evict;
+#[cfg(test)]
+mod evict_tests;
 mod expiry_cycle;
 pub mod field_times;
 mod flush;

@@ -4,7 +4,6 @@ use super::parse_database;
 use crate::command::Args;
 use crate::error::{Error, SYNTAX};
 use crate::exec::{Exec, Outcome};
-use crate::keyspace::DATABASES;
 use crate::text::fold;
 
 const FIRST_INVALID: Error = Error::new("ERR invalid first DB index");
@@ -28,7 +27,7 @@ pub(super) fn flushdb(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
 
 pub(super) fn flushall(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     check_mode(args)?;
-    for db in 0..DATABASES {
+    for db in 0..x.db.shard.databases.len() {
         x.db.shard.flush(db as u16);
     }
     x.reply.ok();
@@ -37,8 +36,8 @@ pub(super) fn flushall(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
 
 pub(super) fn swapdb(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     // That both are numbers is checked before either is looked for.
-    let one = parse_database(args.get(1), FIRST_INVALID);
-    let other = parse_database(args.get(2), SECOND_INVALID);
+    let one = parse_database(&x.db, args.get(1), FIRST_INVALID);
+    let other = parse_database(&x.db, args.get(2), SECOND_INVALID);
     match (one, other) {
         (Err(error), _) if error == FIRST_INVALID => Err(error.into()),
         (_, Err(error)) if error == SECOND_INVALID => Err(error.into()),

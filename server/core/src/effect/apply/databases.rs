@@ -2,12 +2,12 @@
 
 use super::ApplyError;
 use crate::effect::Effect;
-use crate::keyspace::{DATABASES, Db};
+use crate::keyspace::Db;
 
 pub(super) fn apply(db: &mut Db<'_>, effect: &Effect<'_>) -> Result<(), ApplyError> {
     match *effect {
         Effect::Rename { from, to_db, to } => {
-            check(to_db)?;
+            check(db, to_db)?;
             let (from, to) = (db.key(from), db.key(to));
             if db.other(to_db).find_write(to).is_some() {
                 return Err(ApplyError::Present { what: "rename" });
@@ -19,7 +19,7 @@ pub(super) fn apply(db: &mut Db<'_>, effect: &Effect<'_>) -> Result<(), ApplyErr
             }
         }
         Effect::Swap { with } => {
-            check(with)?;
+            check(db, with)?;
             db.shard.exchange(db.index, with);
             Ok(())
         }
@@ -31,10 +31,10 @@ pub(super) fn apply(db: &mut Db<'_>, effect: &Effect<'_>) -> Result<(), ApplyErr
     }
 }
 
-fn check(db: u16) -> Result<(), ApplyError> {
-    if (db as usize) < DATABASES {
+fn check(db: &Db<'_>, number: u16) -> Result<(), ApplyError> {
+    if (number as usize) < db.shard.databases.len() {
         Ok(())
     } else {
-        Err(ApplyError::NoSuchDatabase(db))
+        Err(ApplyError::NoSuchDatabase(number))
     }
 }

@@ -9,7 +9,7 @@ mod sorted_set;
 
 use super::Effect;
 use crate::exec::Now;
-use crate::keyspace::{DATABASES, Db, Key, Shard, kind};
+use crate::keyspace::{Db, Key, Shard, kind};
 use crate::memory::{Expiry, NewValue};
 use crate::value::set::ints;
 use crate::value::sorted_set as zset;
@@ -34,7 +34,7 @@ pub enum ApplyError {
 
 /// Makes the change of one effect.
 pub fn apply(shard: &mut Shard, db: u16, effect: &Effect<'_>) -> Result<(), ApplyError> {
-    if db as usize >= DATABASES {
+    if db as usize >= shard.databases.len() {
         return Err(ApplyError::NoSuchDatabase(db));
     }
     // At time zero nothing is past its time: expiry is the leader's to decide.

@@ -42,9 +42,10 @@ impl HashTable {
     /// The same fields as a hash of its own, of that generation.
     pub fn duplicate(&self, generation: u64, heap: &mut Heap) -> Self {
         let mut copy = Self::new(generation);
-        let mut rows: Vec<(Box<[u8]>, Box<[u8]>, Option<u64>)> = Vec::with_capacity(self.len());
+        let mut rows = Vec::with_capacity(self.len());
         self.fields.for_each(heap, |entry| {
-            rows.push((entry.key().into(), entry.bytes().into(), entry.expire_at_ms()));
+            let owned = |bytes: &[u8]| Box::<[u8]>::from(bytes);
+            rows.push((owned(entry.key()), owned(entry.bytes()), entry.expire_at_ms()));
         });
         copy.fields.reserve(heap, rows.len());
         for (name, value, expire_at) in rows {

@@ -208,7 +208,7 @@ fn gather(db: &mut Db<'_>, options: &Options<'_>, items: &Items, range: Range<us
         for pattern in &options.get {
             let start = results.bytes.len();
             let is_there = pattern.read(db, element, &mut name, &mut results.bytes);
-            results.list.push(is_there.then(|| start..results.bytes.len()));
+            results.list.push(is_there.then_some(start..results.bytes.len()));
         }
     }
     results

@@ -56,13 +56,14 @@ impl<'a> Options<'a> {
                 options.store = Some(target);
                 at += 1;
             } else if let (true, Some(pattern)) = (fold::is(word, "BY"), next) {
-                options.by = if !pattern.contains(&b'*') {
-                    By::Nothing
-                } else if reads_every_key {
-                    By::Weight(Pattern::parse(pattern))
-                } else {
+                if pattern.contains(&b'*') && !reads_every_key {
                     return Err(BY_REFUSED);
-                };
+                }
+                if !pattern.contains(&b'*') {
+                    options.by = By::Nothing;
+                } else if options.by != By::Nothing {
+                    options.by = By::Weight(Pattern::parse(pattern));
+                }
                 at += 1;
             } else if let (true, Some(pattern)) = (fold::is(word, "GET"), next) {
                 if !reads_every_key {
@@ -78,7 +79,7 @@ impl<'a> Options<'a> {
         Ok(options)
     }
 
-    /// Whether an earlier `BY` without a star keeps what a later one asks from being done: Valkey remembers it.
+    /// Nothing is sorted. A later `BY` with a star does not change that, as in Valkey.
     pub(super) fn in_order(&self) -> bool {
         self.by == By::Nothing
     }
