@@ -4,6 +4,7 @@
 
 pub mod acl;
 pub mod args;
+pub mod bitmap;
 pub mod connection;
 pub mod counts;
 pub mod deadline;
@@ -11,6 +12,7 @@ pub mod element_scan;
 pub mod generic;
 pub mod hash;
 pub mod help;
+pub mod hyperloglog;
 pub mod introspect;
 pub mod keys;
 pub mod list;
@@ -28,8 +30,10 @@ pub use table::{COMMANDS, CommandTable, Entry};
 /// Every family's rows.
 pub const FAMILIES: &[&[Command]] = &[
     acl::COMMANDS,
+    bitmap::COMMANDS,
     connection::COMMANDS,
     generic::COMMANDS,
+    hyperloglog::COMMANDS,
     introspect::COMMANDS,
     list::COMMANDS,
     sorted_set::COMMANDS,

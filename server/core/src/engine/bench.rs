@@ -8,7 +8,8 @@ use crate::effect::apply::apply;
 use crate::engine::session::ClientId;
 use crate::exec::Now;
 use crate::keyspace::{Shard, compare};
-use crate::resp::{Protocol, Reply};
+use crate::resp::{Protocol, Reply, Span, inline};
+use crate::text::escape;
 
 /// An engine, one client and a clock that the test turns.
 pub struct Bench {
@@ -54,10 +55,17 @@ impl Bench {
         Now::from_ms(self.now_ms)
     }
 
-    /// Runs words separated by blanks; the reply's bytes as text.
+    /// Runs words separated by blanks, quoted where needed; the reply's bytes as text.
     pub fn run(&mut self, line: &str) -> String {
-        let words: Vec<&[u8]> = line.split_ascii_whitespace().map(str::as_bytes).collect();
-        String::from_utf8_lossy(&self.run_words(&words)).into_owned()
+        String::from_utf8_lossy(&self.run_line(line)).into_owned()
+    }
+
+    pub fn run_line(&mut self, line: &str) -> Vec<u8> {
+        let mut line = line.as_bytes().to_vec();
+        let mut spans: Vec<Span> = Vec::new();
+        inline::split(&mut line, 0, &mut spans).expect("balanced quotes");
+        let words: Vec<&[u8]> = spans.iter().map(|span| span.of(&line)).collect();
+        self.run_words(&words)
     }
 
     pub fn run_words(&mut self, words: &[&[u8]]) -> Vec<u8> {
@@ -85,7 +93,7 @@ impl Bench {
                 self.pass_ms(ms.parse().expect("milliseconds"));
             } else if let Some(expected) = line.strip_prefix("< ") {
                 let command = asked.take().expect("a command before the reply");
-                let got = short(self.run(&command).as_bytes());
+                let got = short(&self.run_line(&command));
                 if answers_in_any_order(&command) {
                     assert_eq!(sorted(&got), sorted(expected), "reply to {command:?}");
                 } else {
@@ -173,9 +181,9 @@ fn short_one(reply: &[u8], at: usize, out: &mut String) -> usize {
     match reply[at] {
         b'$' if line != "-1" => {
             let len: usize = line.parse().expect("a length");
-            out.push('"');
-            out.push_str(&String::from_utf8_lossy(&reply[next..next + len]));
-            out.push('"');
+            let mut quoted = Vec::new();
+            escape::push_quoted(&reply[next..next + len], &mut quoted);
+            out.push_str(&String::from_utf8_lossy(&quoted));
             next += len + 2;
         }
         b'*' if line != "-1" => {

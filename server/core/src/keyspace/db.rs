@@ -1,7 +1,7 @@
 //! One database of a shard at one moment: how commands read and change keys.
 
 use super::collection::{GENERATION_BYTES, packed_generation};
-use super::{Classes, Collection, Event, Limits, Shard, Type, kind};
+use super::{AccessPolicy, Classes, Collection, Event, Limits, Shard, Type, kind};
 use crate::effect::{Effect, Emitter};
 use crate::error::{Error, WRONG_TYPE};
 use crate::exec::Now;
@@ -39,9 +39,7 @@ impl Db<'_> {
     /// is removed and counts as absent.
     #[inline]
     pub fn find(&mut self, key: Key<'_>) -> Option<Slot<'_, Collection>> {
-        let (no_touch, now_ms) = (self.no_touch, self.now.ms());
-        let access = self.shard.access;
-        let random = if access.lfu { self.shard.random() } else { 0 };
+        let used = self.one_use();
         let Some(found) = self.seek(key) else {
             self.shard.stats.misses += 1;
             self.notify(Classes::KEY_MISS, "keymiss", key);
@@ -49,15 +47,28 @@ impl Db<'_> {
         };
         self.shard.stats.hits += 1;
         let mut slot = self.slot_at(found);
-        if !no_touch {
-            let old = slot.access();
-            let new = access.used(old, now_ms, random);
-            // Comparing first leaves the cache line clean.
-            if new != old {
-                slot.set_access(new);
-            }
-        }
+        used.mark(&mut slot);
         Some(slot)
+    }
+
+    /// The entry for changing its value in place, which is a use of it (a put marks its entry itself).
+    #[inline]
+    pub fn find_edit(&mut self, key: Key<'_>) -> Option<Slot<'_, Collection>> {
+        let used = self.one_use();
+        let found = self.seek(key)?;
+        let mut slot = self.slot_at(found);
+        used.mark(&mut slot);
+        Some(slot)
+    }
+
+    #[inline]
+    fn one_use(&mut self) -> Use {
+        let access = self.shard.access;
+        Use {
+            access: (!self.no_touch).then_some(access),
+            now_ms: self.now.ms(),
+            random: if access.lfu { self.shard.random() } else { 0 },
+        }
     }
 
     /// The entry for changing it (or for looking without counting): an entry past its time is removed.
@@ -298,6 +309,14 @@ impl Db<'_> {
         self.shard.interest.touch(self.index, key.bytes);
     }
 
+    /// Removes a key that a command gives a time that has passed, which counts as a change of it.
+    pub fn expire_now(&mut self, key: Key<'_>) {
+        if self.is_live(key) {
+            self.expire(key);
+            self.shard.stats.changes += 1;
+        }
+    }
+
     /// Tells the readers of effects, if there are any.
     #[inline]
     pub fn emit(&mut self, effect: Effect<'_>) {
@@ -331,6 +350,29 @@ fn generation_of(entry: Entry<'_, Collection>) -> Option<u64> {
         Value::Bytes(bytes) => packed_generation(bytes),
         Value::Boxed(collection) => collection.generation(),
     })
+}
+
+/// One use of an entry, for what eviction remembers.
+#[derive(Clone, Copy)]
+struct Use {
+    /// `None` leaves the entry as it is.
+    access: Option<AccessPolicy>,
+    now_ms: u64,
+    random: u64,
+}
+
+impl Use {
+    #[inline]
+    fn mark(self, slot: &mut Slot<'_, Collection>) {
+        if let Some(access) = self.access {
+            let old = slot.access();
+            let new = access.used(old, self.now_ms, self.random);
+            // Comparing first leaves the cache line clean.
+            if new != old {
+                slot.set_access(new);
+            }
+        }
+    }
 }
 
 /// The hash of the running command's first key, found by where the key stands in the received bytes.

@@ -16,6 +16,8 @@ pub struct Limits {
     pub list_max_listpack_size: i64,
     /// Bytes of a HyperLogLog at which its sparse form ends.
     pub hll_sparse_max_bytes: usize,
+    /// Longest string that a command may make, bytes.
+    pub proto_max_bulk_len: usize,
 }
 
 impl Default for Limits {
@@ -30,6 +32,7 @@ impl Default for Limits {
             zset_max_listpack_value: 64,
             list_max_listpack_size: -2,
             hll_sparse_max_bytes: 3000,
+            proto_max_bulk_len: 512 << 20,
         }
     }
 }

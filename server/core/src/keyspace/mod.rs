@@ -19,6 +19,7 @@ mod hash_and_set;
 pub mod interest;
 mod kinds;
 pub mod limits;
+mod strings;
 mod transfer;
 
 pub use access::AccessPolicy;
@@ -32,6 +33,7 @@ pub use hash_and_set::Finished;
 pub use interest::Interest;
 pub use kinds::{Type, kind};
 pub use limits::Limits;
+pub use strings::OpenString;
 
 use crate::command::list::ListScratch;
 use crate::effect::Effects;

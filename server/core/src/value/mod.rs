@@ -5,9 +5,12 @@
 //! form is decided by the same options as in Valkey (`hash-max-listpack-entries` …), so that
 //! `OBJECT ENCODING` tells the truth.
 
+pub mod bits;
 pub mod hash;
+pub mod hyperloglog;
 pub mod list;
 pub mod packed;
 pub mod set;
 pub mod sorted_set;
 pub mod splice;
+pub mod string;

@@ -82,7 +82,7 @@ fn set(x: &mut Exec<'_>, args: Args<'_>, unit: Unit, name: &str) -> Outcome {
     let old = x.db.find_write(key).map(|slot| slot.expire_at_ms());
     let sets = old.is_some_and(|old| conditions.hold(old, at));
     if sets && at <= x.now.ms() {
-        x.db.expire(key);
+        x.db.expire_now(key);
     } else if sets {
         x.db.set_expiry(key, Some(at));
         x.db.notify(Classes::GENERIC, "expire", key);

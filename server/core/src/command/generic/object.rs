@@ -4,10 +4,9 @@ use crate::command::{Args, COMMANDS, help, list};
 use crate::error::Error;
 use crate::exec::{Exec, Outcome};
 use crate::keyspace::access::idle_seconds;
-use crate::keyspace::{Collection, Type, kind};
-use crate::memory::{Entry, Slot};
-use crate::text::number::parse_i64;
-use crate::value::{hash, set, sorted_set};
+use crate::keyspace::{Collection, Type};
+use crate::memory::Slot;
+use crate::value::{hash, set, sorted_set, string};
 
 const NO_FREQUENCY: Error = Error::new(
     "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when \
@@ -41,30 +40,13 @@ pub(super) fn encoding(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
 /// The name of the form that a value has.
 pub(super) fn encoding_of(slot: &mut Slot<'_, Collection>) -> &'static str {
     match Type::of(slot.kind()) {
-        Type::String => string_encoding(&slot.entry()),
+        Type::String => string::encoding(slot.entry()),
         Type::List => list::view(slot.entry()).encoding(),
         Type::SortedSet => sorted_set::View::of(slot).encoding(),
         Type::Hash => hash::encoding(&slot.entry()),
         Type::Set => set::encoding(&slot.entry()),
         Type::Stream => "stream",
         Type::Idem | Type::Limit => "raw",
-    }
-}
-
-/// Valkey keeps a short string in the same 128 bytes as its key: what is left for it is 113 bytes less the
-/// key, the key's longer header and an expiry.
-fn string_encoding(entry: &Entry<'_, Collection>) -> &'static str {
-    let bytes = entry.bytes();
-    let (key, has_expiry) = (entry.key().len(), entry.expire_at_ms().is_some());
-    let taken = key + if key >= 32 { 2 } else { 0 } + if has_expiry { 8 } else { 0 };
-    if entry.kind() == kind::STRING_RAW {
-        "raw"
-    } else if parse_i64(bytes).is_some() {
-        "int"
-    } else if bytes.len() + taken <= 113 {
-        "embstr"
-    } else {
-        "raw"
     }
 }
 

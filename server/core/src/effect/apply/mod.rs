@@ -6,6 +6,7 @@ mod hash;
 mod list;
 mod set;
 mod sorted_set;
+mod string;
 
 use super::Effect;
 use crate::exec::Now;
@@ -26,6 +27,10 @@ pub enum ApplyError {
     Present { what: &'static str },
     #[error("database {0} does not exist")]
     NoSuchDatabase(u16),
+    #[error("{what}: what stands at the key is of another type")]
+    OtherType { what: &'static str },
+    #[error("a string of {0} bytes is beyond any limit")]
+    TooLong(u64),
     #[error("kind {0} cannot be created")]
     UnknownKind(u8),
     #[error("this build does not know the effect: {0}")]
@@ -61,7 +66,7 @@ pub fn apply(shard: &mut Shard, db: u16, effect: &Effect<'_>) -> Result<(), Appl
             );
             Ok(())
         }
-        Effect::Patch { key, offset, bytes } => patch(&mut db, key, offset, bytes),
+        Effect::Patch { key, offset, bytes } => string::patch(&mut db, key, offset, bytes),
         Effect::Expire { key, at } => {
             let key = db.key(key);
             let mut slot = db.find_write(key).ok_or(ApplyError::Absent { what: "expiry" })?;
@@ -91,19 +96,6 @@ pub fn apply(shard: &mut Shard, db: u16, effect: &Effect<'_>) -> Result<(), Appl
             Ok(())
         }
     }
-}
-
-fn patch(db: &mut Db<'_>, key: &[u8], offset: u64, bytes: &[u8]) -> Result<(), ApplyError> {
-    let key = db.key(key);
-    let mut slot = db.find_write(key).ok_or(ApplyError::Absent { what: "patch" })?;
-    let start = offset as usize;
-    let end = start + bytes.len();
-    if end > slot.entry().bytes().len() {
-        slot.resize(end);
-    }
-    slot.bytes_mut()[start..end].copy_from_slice(bytes);
-    slot.set_kind(kind::STRING_RAW);
-    Ok(())
 }
 
 fn create(db: &mut Db<'_>, key: &[u8], kind: u8, generation: u64) -> Result<(), ApplyError> {
