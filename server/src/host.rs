@@ -3,22 +3,53 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
-use ruvio_core::engine::{Host, MemoryFigures};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use ruvio_core::engine::{CpuTimes, Host, MemoryFigures, ProcessFacts};
 use tikv_jemalloc_ctl::thread::{ThreadLocal, allocatedp, deallocatedp};
+use tokio::sync::Notify;
+
+/// What all threads of the process share.
+pub struct Node {
+    pub facts: ProcessFacts,
+    /// A client asked for the end.
+    pub stop: Notify,
+}
+
+impl Node {
+    pub fn new(port: u16, listeners: Vec<String>, run_id: String) -> Self {
+        let executable = std::env::current_exe().unwrap_or_default();
+        Self {
+            facts: ProcessFacts {
+                pid: std::process::id(),
+                executable: executable.to_string_lossy().into_owned(),
+                os: system_name(),
+                memory_total: memory_total().unwrap_or(0),
+                run_id,
+                port,
+                listeners,
+                allocator: "jemalloc".into(),
+            },
+            stop: Notify::new(),
+        }
+    }
+}
 
 /// The process as one owner thread sees it. Made on that thread: the allocator counts by thread.
 pub struct Process {
+    node: Arc<Node>,
     started: Instant,
     allocated: ThreadLocal<u64>,
     deallocated: ThreadLocal<u64>,
 }
 
 impl Process {
-    pub fn new() -> anyhow::Result<Self> {
+    pub fn new(node: Arc<Node>) -> anyhow::Result<Self> {
         let fail = |error| anyhow::anyhow!("the allocator does not count by thread: {error}");
         Ok(Self {
+            node,
             started: Instant::now(),
             allocated: allocatedp::read().map_err(fail)?,
             deallocated: deallocatedp::read().map_err(fail)?,
@@ -27,6 +58,33 @@ impl Process {
 }
 
 impl Host for Process {
+    fn facts(&self) -> ProcessFacts {
+        self.node.facts.clone()
+    }
+
+    fn cpu(&self) -> CpuTimes {
+        let (user, system) = cpu_times("/proc/self/stat").unwrap_or_default();
+        let (thread_user, thread_system) = cpu_times("/proc/thread-self/stat").unwrap_or_default();
+        CpuTimes {
+            user,
+            system,
+            thread_user,
+            thread_system,
+        }
+    }
+
+    fn shut_down(&self) {
+        self.node.stop.notify_one();
+    }
+
+    fn reserve_clients(&self, count: usize) -> Result<(), usize> {
+        reserve_descriptors(count)
+    }
+
+    fn set_log_level(&self, level: &str) {
+        crate::logging::set_level(level);
+    }
+
     fn clock_us(&self) -> u64 {
         self.started.elapsed().as_micros() as u64
     }
@@ -90,4 +148,64 @@ fn resident_bytes() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: usize = text.split_whitespace().nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size())
+}
+
+/// User and system time out of a `stat` file, microseconds.
+fn cpu_times(path: &str) -> Option<(u64, u64)> {
+    let text = std::fs::read_to_string(path).ok()?;
+    // The name in parentheses may hold blanks; the fields after it do not.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let tick_us = 1_000_000 / rustix::param::clock_ticks_per_second().max(1);
+    let time = |at: usize| fields.get(at)?.parse::<u64>().ok().map(|ticks| ticks * tick_us);
+    Some((time(11)?, time(12)?))
+}
+
+fn memory_total() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+fn system_name() -> String {
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
+        text.trim().to_string()
+    };
+    format!(
+        "{} {} {}",
+        read("ostype"),
+        read("osrelease"),
+        std::env::consts::ARCH
+    )
+}
+
+/// Descriptors for everything but clients.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+/// Raises the process's limit of open files so that `clients` fit, or says how many do.
+pub fn reserve_descriptors(clients: usize) -> Result<(), usize> {
+    let wanted = clients as u64 + OTHER_DESCRIPTORS;
+    let limit = getrlimit(Resource::Nofile);
+    let now = limit.current.unwrap_or(u64::MAX);
+    if now >= wanted {
+        return Ok(());
+    }
+    let hard = limit.maximum.unwrap_or(u64::MAX);
+    let raised = |current: u64, maximum: u64| {
+        let limit = Rlimit {
+            current: Some(current),
+            maximum: Some(maximum),
+        };
+        setrlimit(Resource::Nofile, limit).is_ok()
+    };
+    if raised(wanted, hard.max(wanted)) {
+        return Ok(());
+    }
+    let possible = if raised(hard.min(wanted), hard) {
+        hard.min(wanted)
+    } else {
+        now
+    };
+    Err(possible.saturating_sub(OTHER_DESCRIPTORS) as usize)
 }

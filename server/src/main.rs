@@ -1,32 +1,150 @@
 //! `ruvio-server`: the life of a node. Configure (nothing is bound yet), bind, start the owner threads,
 //! say so, wait for a signal, stop, say whether that was complete.
 
+mod config;
 mod host;
+mod logging;
 mod owner;
 
-use std::net::SocketAddr;
+use std::sync::Arc;
 
 use anyhow::Context;
 use ruvio_core::engine::Engine;
 use ruvio_core::keyspace::Shard;
+use ruvio_core::options::text::{Directive, Origin};
+use ruvio_core::options::{Id, Options};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use host::Process;
+use config::Request;
+use host::{Node, Process};
 use owner::{Listener, Owner};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> anyhow::Result<()> {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
-    let address: SocketAddr = std::env::args()
-        .nth(1)
-        .unwrap_or("127.0.0.1:6379".into())
-        .parse()?;
-    let listener = Listener::bind(address, 511).with_context(|| format!("cannot listen on {address}"))?;
-    tracing::info!(address = %listener.address, "listening");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut options = match config::read(&arguments)? {
+        Request::Print(text) => {
+            println!("{text}");
+            return Ok(());
+        }
+        Request::Serve(options) => *options,
+    };
+    logging::start(&options.shown_by(Id::LogLevel));
+    config::make_folder(&options)?;
+    make_room_for_clients(&mut options)?;
+    let listeners = bind(&options)?;
+    let node = Arc::new(describe(&listeners)?);
+    let pid_file = write_pid_file(&options)?;
+
     let (stop, stopped) = watch::channel(false);
+    let owner = start_owner(options, listeners, Arc::clone(&node), stopped)?;
+    wait_for_end(&node)?;
+    tracing::info!("stopping");
+    // The owner may have ended by itself; joining it tells why.
+    let _ = stop.send(true);
+    owner
+        .join()
+        .map_err(|_| anyhow::anyhow!("an owner thread panicked"))??;
+    if let Some(path) = pid_file {
+        std::fs::remove_file(&path).with_context(|| format!("cannot remove {path}"))?;
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Raises the limit of open files, or lowers `maxclients` to what the system allows.
+fn make_room_for_clients(options: &mut Options) -> anyhow::Result<()> {
+    let wanted = options.max_clients();
+    if let Err(possible) = host::reserve_descriptors(wanted) {
+        tracing::warn!(
+            wanted,
+            possible,
+            "maxclients is lowered: the limit of open files allows no more"
+        );
+        options.load(&[Directive {
+            name: "maxclients".into(),
+            words: vec![possible.to_string().into_bytes()],
+            origin: Origin::Flag,
+        }])?;
+    }
+    Ok(())
+}
+
+/// Listens on every address. Port 0 takes a free one, the same on all.
+fn bind(options: &Options) -> anyhow::Result<Vec<Listener>> {
+    let backlog = i32::try_from(options.number(Id::TcpBacklog)).unwrap_or(i32::MAX);
+    let mut listeners: Vec<Listener> = Vec::new();
+    for mut address in config::addresses(options)? {
+        if let (0, Some(first)) = (address.socket.port(), listeners.first()) {
+            address.socket.set_port(first.address.port());
+        }
+        let bound = check_free(address.socket).and_then(|()| Listener::bind(address.socket, backlog));
+        match bound {
+            Ok(listener) => {
+                tracing::info!(address = %listener.address, "listening");
+                listeners.push(listener);
+            }
+            Err(error) if address.optional && is_missing(&error) => {
+                tracing::info!(address = %address.socket, %error, "not listening");
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot listen on {}", address.socket)),
+        }
+    }
+    anyhow::ensure!(
+        !listeners.is_empty(),
+        "none of the addresses of bind is there to listen on"
+    );
+    Ok(listeners)
+}
+
+/// `SO_REUSEPORT`, by which owner threads share a port, would let a second server share it too.
+fn check_free(address: std::net::SocketAddr) -> std::io::Result<()> {
+    if address.port() == 0 {
+        return Ok(());
+    }
+    std::net::TcpListener::bind(address).map(drop)
+}
+
+/// The machine does not have the address, or not its kind.
+fn is_missing(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::ADDRNOTAVAIL | Errno::AFNOSUPPORT | Errno::PFNOSUPPORT)
+    )
+}
+
+fn describe(listeners: &[Listener]) -> anyhow::Result<Node> {
+    let port = listeners[0].address.port();
+    let bound: Vec<String> = listeners
+        .iter()
+        .map(|listener| listener.address.ip().to_string())
+        .collect();
+    let line = format!("name=tcp,bind={},port={port}", bound.join(",bind="));
+    let run_id = format!("{:016x}{:016x}{:08x}", entropy()?, entropy()?, entropy()? as u32);
+    Ok(Node::new(port, vec![line], run_id))
+}
+
+fn write_pid_file(options: &Options) -> anyhow::Result<Option<String>> {
+    let path = String::from_utf8_lossy(options.text(Id::PidFile)).into_owned();
+    if path.is_empty() {
+        return Ok(None);
+    }
+    std::fs::write(&path, format!("{}\n", std::process::id()))
+        .with_context(|| format!("cannot write the pidfile {path}"))?;
+    Ok(Some(path))
+}
+
+fn start_owner(
+    options: Options,
+    listeners: Vec<Listener>,
+    node: Arc<Node>,
+    stopped: watch::Receiver<bool>,
+) -> anyhow::Result<std::thread::JoinHandle<anyhow::Result<()>>> {
+    let (configured, outcome) = std::sync::mpsc::sync_channel(1);
     let owner = std::thread::Builder::new()
         .name("owner-0".into())
         .spawn(move || -> anyhow::Result<()> {
@@ -34,10 +152,24 @@ fn main() -> anyhow::Result<()> {
                 .enable_all()
                 .build()?;
             let (seed, random) = (entropy()?, entropy()?);
-            let engine = Engine::new(Shard::new(seed, random), Box::new(Process::new()?));
-            runtime.block_on(Owner::new(engine, vec![listener], 10_000).run(stopped))?;
+            let mut engine = Engine::new(Shard::new(seed, random), Box::new(Process::new(node)?));
+            let result = engine.configure(options);
+            let fine = result.is_ok();
+            // The receiver waits until this arrives.
+            let _ = configured.send(result);
+            if fine {
+                runtime.block_on(Owner::new(engine, listeners).run(stopped))?;
+            }
             Ok(())
         })?;
+    if let Ok(Err(why)) = outcome.recv() {
+        anyhow::bail!("{why}");
+    }
+    Ok(owner)
+}
+
+/// Until a signal, or a client's `SHUTDOWN`.
+fn wait_for_end(node: &Node) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -46,16 +178,10 @@ fn main() -> anyhow::Result<()> {
         tokio::select! {
             _ = terminate.recv() => {}
             result = tokio::signal::ctrl_c() => result?,
+            () = node.stop.notified() => {}
         }
-        anyhow::Ok(())
-    })?;
-    tracing::info!("stopping");
-    stop.send(true)?;
-    owner
-        .join()
-        .map_err(|_| anyhow::anyhow!("an owner thread panicked"))??;
-    tracing::info!("stopped");
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Eight bytes of the system's randomness.

@@ -12,6 +12,7 @@ pub mod error;
 pub mod exec;
 pub mod keyspace;
 pub mod memory;
+pub mod options;
 pub mod resp;
 pub mod text;
 pub mod value;

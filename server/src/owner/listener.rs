@@ -38,6 +38,12 @@ impl Listener {
     }
 }
 
+/// What a machine is told that may not come in as long as nobody needs a password.
+const PROTECTED: &[u8] = b"-DENIED Running in protected mode because protected mode is enabled and no password \
+is set for the default user. In this mode connections are only accepted from the loopback interface. To let other \
+machines in, give the default user a password (requirepass, or ACL SETUSER), or set protected-mode to no where the \
+network itself keeps strangers out.\r\n";
+
 /// Accepted per look at a listener, so that a flood of connections does not starve those that are there.
 const ACCEPTS: usize = 64;
 
@@ -61,9 +67,17 @@ impl Owner {
 
     fn admit(&mut self, fd: OwnedFd, listener: usize, poller: &Poller) -> io::Result<()> {
         let socket = Socket::from(fd);
-        if self.connections.len() >= self.max_clients {
+        if self.connections.len() >= self.engine.world.options.max_clients() {
             self.engine.world.stats.connections_rejected += 1;
             let _ = socket.send(b"-ERR max number of clients reached\r\n");
+            return Ok(());
+        }
+        let peer = socket.peer_addr().ok().and_then(|a| a.as_socket());
+        if self.engine.world.is_protected()
+            && peer.is_some_and(|peer| !peer.ip().to_canonical().is_loopback())
+        {
+            self.engine.world.stats.connections_rejected += 1;
+            let _ = socket.send(PROTECTED);
             return Ok(());
         }
         let _ = socket.set_tcp_nodelay(true);
@@ -76,7 +90,6 @@ impl Owner {
                     .with_retries(3),
             );
         }
-        let peer = socket.peer_addr().ok().and_then(|a| a.as_socket());
         let local = socket.local_addr().ok().and_then(|a| a.as_socket());
         let text =
             |address: Option<SocketAddr>| address.unwrap_or(self.listeners[listener].address).to_string();

@@ -38,20 +38,18 @@ pub struct Owner {
     turn: Turn,
     /// Connections to be served one by one after the gathered ones.
     listed: Vec<u32>,
-    max_clients: usize,
     next_tick: Instant,
     populator: Populator,
 }
 
 impl Owner {
-    pub fn new(engine: Engine, listeners: Vec<Listener>, max_clients: usize) -> Self {
+    pub fn new(engine: Engine, listeners: Vec<Listener>) -> Self {
         Self {
             engine,
             connections: Connections::default(),
             listeners,
             turn: Turn::new(),
             listed: Vec::new(),
-            max_clients,
             next_tick: Instant::now(),
             populator: Populator::default(),
         }

@@ -10,12 +10,15 @@ use crate::error::Error;
 
 pub struct Users {
     by_name: BTreeMap<Vec<u8>, Arc<User>>,
+    /// `acl-pubsub-default allchannels`: a new user may use every channel.
+    pub open_channels: bool,
 }
 
 impl Default for Users {
     fn default() -> Self {
         let mut users = Self {
             by_name: BTreeMap::new(),
+            open_channels: false,
         };
         users.put(User::first_default());
         users
@@ -67,7 +70,7 @@ impl Users {
         })?;
         let mut user = self
             .get(name)
-            .map_or_else(|| User::new(name), |known| User::clone(known));
+            .map_or_else(|| self.new_user(name), |known| User::clone(known));
         for rule in &rules {
             user.apply(rule).map_err(|why| {
                 let rule = String::from_utf8_lossy(rule);
@@ -75,6 +78,14 @@ impl Users {
             })?;
         }
         Ok(self.put(user))
+    }
+
+    fn new_user(&self, name: &[u8]) -> User {
+        let mut user = User::new(name);
+        if self.open_channels {
+            user.apply(b"allchannels").expect("a rule of ours");
+        }
+        user
     }
 
     /// `requirepass`: the default user's only password, or none at all if it is empty.

@@ -16,6 +16,7 @@ pub mod hyperloglog;
 pub mod introspect;
 pub mod keys;
 pub mod list;
+pub mod server;
 pub mod set;
 pub mod sorted_set;
 pub mod spec;
@@ -35,6 +36,7 @@ pub const FAMILIES: &[&[Command]] = &[
     generic::COMMANDS,
     hyperloglog::COMMANDS,
     introspect::COMMANDS,
+    server::COMMANDS,
     list::COMMANDS,
     sorted_set::COMMANDS,
     hash::COMMANDS,

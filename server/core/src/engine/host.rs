@@ -9,8 +9,56 @@ pub struct MemoryFigures {
     pub resident: usize,
 }
 
-/// The process around the core.
+/// What does not change while the process lives.
+#[derive(Clone, Default, Debug)]
+pub struct ProcessFacts {
+    pub pid: u32,
+    /// The program's path.
+    pub executable: String,
+    /// Name, release and machine, as `uname` tells.
+    pub os: String,
+    /// Bytes of the machine's memory.
+    pub memory_total: u64,
+    /// Made up at the start: tells one life of the process from the next. 40 hexadecimal digits.
+    pub run_id: String,
+    pub port: u16,
+    /// Where clients are listened for, as `INFO` shows it: `name=tcp,bind=127.0.0.1,port=6379`.
+    pub listeners: Vec<String>,
+    /// The allocator's name.
+    pub allocator: String,
+}
+
+/// Time on processors so far, in microseconds.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct CpuTimes {
+    pub user: u64,
+    pub system: u64,
+    /// The same of this owner thread alone.
+    pub thread_user: u64,
+    pub thread_system: u64,
+}
+
+/// The process around the core. What a test has no use for does nothing unless it says otherwise.
 pub trait Host {
+    fn facts(&self) -> ProcessFacts {
+        ProcessFacts::default()
+    }
+
+    fn cpu(&self) -> CpuTimes {
+        CpuTimes::default()
+    }
+
+    /// Ends the process as a signal would.
+    fn shut_down(&self) {}
+
+    /// Makes room for that many connections, or says how many are possible.
+    fn reserve_clients(&self, _count: usize) -> Result<(), usize> {
+        Ok(())
+    }
+
+    /// `debug`, `verbose`, `notice`, `warning` or `nothing`.
+    fn set_log_level(&self, _level: &str) {}
+
     /// A monotonic clock, microseconds. Read once a command, for statistics only.
     fn clock_us(&self) -> u64;
 

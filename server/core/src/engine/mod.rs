@@ -8,8 +8,10 @@
 #[cfg(test)]
 pub(crate) mod bench;
 mod blocked;
+mod configure;
 pub mod describe;
 mod dispatch;
+mod figures;
 pub mod host;
 mod identity;
 mod paused;
@@ -26,7 +28,8 @@ pub(crate) mod testing;
 mod unblock;
 mod world;
 
-pub use host::{Host, MemoryFigures};
+pub use figures::{MemoryUsage, Rates};
+pub use host::{CpuTimes, Host, MemoryFigures, ProcessFacts};
 pub use identity::Identity;
 pub use paused::{Pause, Scope};
 pub use permission::describe_denial;
@@ -81,7 +84,11 @@ impl Engine {
     pub fn disconnect(&mut self, client: ClientId) {
         self.stop_waiting(client);
         self.world.pause.forget(client);
-        self.world.sessions.close(client);
+        if let Some(session) = self.world.sessions.close(client) {
+            let moved = &mut self.world.stats.bytes_of_closed;
+            moved.0 += session.traffic.bytes_in;
+            moved.1 += session.traffic.bytes_out;
+        }
     }
 
     /// The database that the client has selected.
@@ -129,12 +136,12 @@ impl Engine {
 
     /// `proto-max-bulk-len`, bytes.
     pub fn max_bulk_len(&self) -> u64 {
-        512 * 1024 * 1024
+        self.world.options.max_bulk_len()
     }
 
     /// `tcp-keepalive`, `None` for off.
     pub fn keep_alive_seconds(&self) -> Option<u64> {
-        Some(300)
+        self.world.options.keep_alive_seconds()
     }
 
     /// Begins a turn: reads the clock from which the first command's time is counted.
@@ -152,6 +159,7 @@ impl Engine {
     pub fn tick(&mut self, now: Now) -> bool {
         self.resume(now);
         self.time_out(now);
+        self.world.sample(now.ms(), &self.shard);
         let mut more = false;
         if !self.world.pause.holds_keys() {
             let now = self.shard.advance(now);

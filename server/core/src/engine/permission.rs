@@ -226,7 +226,8 @@ impl World {
             .host
             .read_file(path)
             .map_err(|why| format!("Error loading ACLs, opening file '{path}': {why}"))?;
-        let users = acl::file::parse(&text, path)?;
+        let mut users = acl::file::parse(&text, path)?;
+        users.open_channels = self.users.open_channels;
         self.replace_users(users);
         Ok(())
     }

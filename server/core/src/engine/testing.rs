@@ -21,6 +21,10 @@ pub(crate) struct TestHost {
 }
 
 impl Host for TestHost {
+    fn reserve_clients(&self, count: usize) -> Result<(), usize> {
+        if count > 1_000_000 { Err(1_000_000) } else { Ok(()) }
+    }
+
     fn clock_us(&self) -> u64 {
         0
     }

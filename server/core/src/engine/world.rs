@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::figures::{MemoryMarks, Rates};
 use super::host::Host;
 use super::paused::Pause;
 use super::session::{ClientId, Sessions};
@@ -9,6 +10,7 @@ use super::stopwatch::Stopwatch;
 use super::unblock::UnblockAs;
 use crate::acl::{AclLog, Users};
 use crate::command::COMMANDS;
+use crate::options::Options;
 use crate::resp::Reply;
 
 /// Bytes for a client other than the one whose command runs (or pushes to it), in order.
@@ -35,6 +37,9 @@ pub struct Stats {
     pub commands_processed: u64,
     /// Error replies by their first word.
     pub errors: std::collections::BTreeMap<String, u64>,
+    /// Received from and sent to connections that are closed.
+    pub bytes_of_closed: (u64, u64),
+    pub rates: Rates,
 }
 
 pub struct World {
@@ -54,10 +59,12 @@ pub struct World {
     pub pause: Pause,
     pub users: Users,
     pub acl_log: AclLog,
+    pub options: Options,
     /// `aclfile`.
     pub acl_file: Option<String>,
     pub stats: Stats,
     pub host: Box<dyn Host>,
+    pub(super) memory: MemoryMarks,
     /// `true` while more memory is used than `maxmemory` and nothing could be evicted.
     pub out_of_memory: bool,
     pub(super) stopwatch: Stopwatch,
@@ -80,9 +87,11 @@ impl World {
             pause: Pause::default(),
             users: Users::default(),
             acl_log: AclLog::default(),
+            options: Options::default(),
             acl_file: None,
             stats,
             host,
+            memory: MemoryMarks::default(),
             out_of_memory: false,
             stopwatch: Stopwatch::default(),
         }

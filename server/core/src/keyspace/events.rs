@@ -40,3 +40,67 @@ pub struct Event {
     pub db: u16,
     pub key: Box<[u8]>,
 }
+
+/// The letters of `notify-keyspace-events`, in the order in which Valkey shows them.
+const LETTERS: [(Classes, char); 15] = [
+    (Classes::GENERIC, 'g'),
+    (Classes::STRING, '$'),
+    (Classes::LIST, 'l'),
+    (Classes::SET, 's'),
+    (Classes::HASH, 'h'),
+    (Classes::SORTED_SET, 'z'),
+    (Classes::EXPIRED, 'x'),
+    (Classes::EVICTED, 'e'),
+    (Classes::STREAM, 't'),
+    (Classes::MODULE, 'd'),
+    (Classes::NEW, 'n'),
+    (Classes::NATIVE, 'r'),
+    (Classes::KEYSPACE, 'K'),
+    (Classes::KEYEVENT, 'E'),
+    (Classes::KEY_MISS, 'm'),
+];
+
+impl Classes {
+    /// `A`: what happens to keys, without those that are only told when asked for by name (`n`, `m`).
+    const ALL: Self = Self(
+        Self::GENERIC.0
+            | Self::STRING.0
+            | Self::LIST.0
+            | Self::SET.0
+            | Self::HASH.0
+            | Self::SORTED_SET.0
+            | Self::EXPIRED.0
+            | Self::EVICTED.0
+            | Self::STREAM.0
+            | Self::MODULE.0
+            | Self::NATIVE.0,
+    );
+
+    /// Reads the option's letters; none for one that is not known.
+    pub fn parse(letters: &[u8]) -> Option<Self> {
+        let mut classes = 0;
+        for letter in letters {
+            classes |= match letter {
+                b'A' => Self::ALL.0,
+                letter => LETTERS.iter().find(|(_, known)| *known == *letter as char)?.0.0,
+            };
+        }
+        Some(Self(classes))
+    }
+
+    /// As `CONFIG GET` shows them.
+    pub fn letters(self) -> String {
+        let all = self.0 & Self::ALL.0 == Self::ALL.0;
+        let mut letters = String::new();
+        if all {
+            letters.push('A');
+        }
+        letters.extend(
+            LETTERS
+                .iter()
+                .filter(|(class, _)| self.any(*class) && !(all && Self::ALL.any(*class)))
+                .map(|(_, letter)| *letter),
+        );
+        letters
+    }
+}

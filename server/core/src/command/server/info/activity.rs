@@ -1,0 +1,82 @@
+//! What `INFO` says of what was done: stats, commandstats, errorstats.
+
+use super::Lines;
+use crate::command::COMMANDS;
+use crate::exec::Exec;
+
+pub(super) fn stats(x: &mut Exec<'_>, lines: &mut Lines) {
+    let world = &*x.world;
+    let stats = &world.stats;
+    let shard = &*x.db.shard;
+    let (bytes_in, bytes_out) = world.bytes_moved();
+    lines.put("total_connections_received", stats.connections_received);
+    lines.put("total_commands_processed", stats.commands_processed);
+    lines.put("instantaneous_ops_per_sec", stats.rates.commands());
+    lines.put("total_net_input_bytes", bytes_in);
+    lines.put("total_net_output_bytes", bytes_out);
+    lines.put("total_net_repl_input_bytes", 0);
+    lines.put("total_net_repl_output_bytes", 0);
+    let kib = |bytes: u64| format!("{:.2}", bytes as f64 / 1024.0);
+    lines.put("instantaneous_input_kbps", kib(stats.rates.bytes_in()));
+    lines.put("instantaneous_output_kbps", kib(stats.rates.bytes_out()));
+    lines.put("rejected_connections", stats.connections_rejected);
+    lines.put("sync_full", 0);
+    lines.put("sync_partial_ok", 0);
+    lines.put("sync_partial_err", 0);
+    lines.put("expired_keys", shard.stats.expired);
+    lines.put("expired_fields", shard.stats.expired_fields);
+    lines.put("expired_stale_perc", "0.00");
+    lines.put("expired_time_cap_reached_count", 0);
+    lines.put("evicted_keys", shard.stats.evicted);
+    lines.put("evicted_clients", 0);
+    lines.put("evicted_scripts", 0);
+    lines.put("total_eviction_exceeded_time", 0);
+    lines.put("current_eviction_exceeded_time", 0);
+    lines.put("keyspace_hits", shard.stats.hits);
+    lines.put("keyspace_misses", shard.stats.misses);
+    let [channels, patterns, shard_channels] = world.subscribed_names();
+    lines.put("pubsub_channels", channels);
+    lines.put("pubsub_patterns", patterns);
+    lines.put("pubsubshard_channels", shard_channels);
+    lines.put("latest_fork_usec", 0);
+    lines.put("total_forks", 0);
+    lines.put("migrate_cached_sockets", 0);
+    lines.put("slave_expires_tracked_keys", 0);
+    lines.put("active_defrag_hits", 0);
+    lines.put("active_defrag_misses", 0);
+    lines.put("active_defrag_key_hits", 0);
+    lines.put("active_defrag_key_misses", 0);
+    lines.put("tracking_total_keys", 0);
+    lines.put("tracking_total_items", 0);
+    lines.put("tracking_total_prefixes", 0);
+    lines.put("unexpected_error_replies", 0);
+    lines.put("total_error_replies", stats.errors.values().sum::<u64>());
+    let refused = world.acl_log.refused;
+    lines.put("acl_access_denied_auth", refused.auth);
+    lines.put("acl_access_denied_cmd", refused.command);
+    lines.put("acl_access_denied_key", refused.key);
+    lines.put("acl_access_denied_channel", refused.channel);
+    lines.put("acl_access_denied_db", refused.database);
+}
+
+pub(super) fn command_stats(x: &mut Exec<'_>, lines: &mut Lines) {
+    for entry in COMMANDS.iter() {
+        let stats = &x.world.stats.commands[entry.id as usize];
+        if stats.calls + stats.rejected + stats.failed > 0 {
+            let per_call = stats.usec as f64 / stats.calls.max(1) as f64;
+            lines.put(
+                &format!("cmdstat_{}", entry.full_name),
+                format_args!(
+                    "calls={},usec={},usec_per_call={per_call:.2},rejected_calls={},failed_calls={}",
+                    stats.calls, stats.usec, stats.rejected, stats.failed
+                ),
+            );
+        }
+    }
+}
+
+pub(super) fn error_stats(x: &mut Exec<'_>, lines: &mut Lines) {
+    for (prefix, count) in &x.world.stats.errors {
+        lines.put(&format!("errorstat_{prefix}"), format_args!("count={count}"));
+    }
+}

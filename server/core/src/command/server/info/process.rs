@@ -1,0 +1,97 @@
+//! What `INFO` says of the process: server, CPU, persistence, replication.
+
+use super::Lines;
+use crate::engine::product;
+use crate::exec::Exec;
+use crate::options::Id;
+
+const DAY_SECONDS: u64 = 24 * 3600;
+
+pub(super) fn server(x: &mut Exec<'_>, lines: &mut Lines) {
+    let facts = x.world.host.facts();
+    let uptime_seconds = x.world.host.clock_us() / 1_000_000;
+    lines.put("redis_version", product::COMPATIBLE_VERSION);
+    lines.put("server_name", "ruvio");
+    lines.put("ruvio_version", env!("CARGO_PKG_VERSION"));
+    lines.put("redis_git_sha1", "00000000");
+    lines.put("redis_git_dirty", 0);
+    lines.put("redis_build_id", "0");
+    lines.put("redis_mode", product::MODE);
+    lines.put("server_mode", product::MODE);
+    lines.put("os", &facts.os);
+    lines.put("arch_bits", usize::BITS);
+    lines.put("multiplexing_api", "epoll");
+    lines.put("process_id", facts.pid);
+    lines.put("process_supervised", "no");
+    lines.put("run_id", &facts.run_id);
+    lines.put("tcp_port", facts.port);
+    lines.put("server_time_usec", x.now.us);
+    lines.put("uptime_in_seconds", uptime_seconds);
+    lines.put("uptime_in_days", uptime_seconds / DAY_SECONDS);
+    let hz = x.world.options.number(Id::Hz);
+    lines.put("hz", hz);
+    lines.put("configured_hz", hz);
+    lines.put("lru_clock", (x.now.ms() / 1000) & 0x1F_FFFF);
+    lines.put("executable", &facts.executable);
+    lines.put("config_file", x.world.options.file.as_deref().unwrap_or(""));
+    lines.put("io_threads_active", 0);
+    for (index, listener) in facts.listeners.iter().enumerate() {
+        lines.put(&format!("listener{index}"), listener);
+    }
+}
+
+pub(super) fn cpu(x: &mut Exec<'_>, lines: &mut Lines) {
+    let cpu = x.world.host.cpu();
+    let seconds = |us: u64| format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
+    lines.put("used_cpu_sys", seconds(cpu.system));
+    lines.put("used_cpu_user", seconds(cpu.user));
+    lines.put("used_cpu_sys_children", seconds(0));
+    lines.put("used_cpu_user_children", seconds(0));
+    lines.put("used_cpu_sys_main_thread", seconds(cpu.thread_system));
+    lines.put("used_cpu_user_main_thread", seconds(cpu.thread_user));
+}
+
+/// Nothing is kept on disk: what dashboards ask is answered with that.
+pub(super) fn persistence(x: &mut Exec<'_>, lines: &mut Lines) {
+    lines.put("loading", 0);
+    lines.put("async_loading", 0);
+    lines.put("current_cow_peak", 0);
+    lines.put("current_cow_size", 0);
+    lines.put("current_fork_perc", "0.00");
+    lines.put("current_save_keys_processed", 0);
+    lines.put("current_save_keys_total", 0);
+    lines.put("rdb_changes_since_last_save", x.db.shard.stats.changes);
+    lines.put("rdb_bgsave_in_progress", 0);
+    lines.put("rdb_last_save_time", 0);
+    lines.put("rdb_last_bgsave_status", "ok");
+    lines.put("rdb_last_bgsave_time_sec", -1);
+    lines.put("rdb_current_bgsave_time_sec", -1);
+    lines.put("rdb_saves", 0);
+    lines.put("rdb_last_cow_size", 0);
+    lines.put("rdb_last_load_keys_expired", 0);
+    lines.put("rdb_last_load_keys_loaded", 0);
+    lines.put("aof_enabled", 0);
+    lines.put("aof_rewrite_in_progress", 0);
+    lines.put("aof_rewrite_scheduled", 0);
+    lines.put("aof_last_rewrite_time_sec", -1);
+    lines.put("aof_current_rewrite_time_sec", -1);
+    lines.put("aof_last_bgrewrite_status", "ok");
+    lines.put("aof_last_write_status", "ok");
+    lines.put("aof_last_cow_size", 0);
+    lines.put("durability", x.world.options.shown_by(Id::Durability));
+}
+
+pub(super) fn replication(x: &mut Exec<'_>, lines: &mut Lines) {
+    lines.put("role", "master");
+    lines.put("connected_slaves", 0);
+    lines.put("replicas_waiting_psync", 0);
+    lines.put("master_failover_state", "no-failover");
+    lines.put("master_replid", &x.world.host.facts().run_id);
+    lines.put("master_replid2", "0".repeat(40));
+    lines.put("master_repl_offset", 0);
+    lines.put("second_repl_offset", -1);
+    lines.put("repl_backlog_active", 0);
+    lines.put("repl_backlog_size", x.world.options.number(Id::ReplBacklogSize));
+    lines.put("repl_backlog_first_byte_offset", 0);
+    lines.put("repl_backlog_histlen", 0);
+}

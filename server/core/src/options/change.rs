@@ -1,0 +1,57 @@
+//! `CONFIG SET`: several values at once, all or none.
+
+use super::{Id, Options, Row};
+use crate::error::{Error, SYNTAX};
+
+/// What changed, so that it can be carried to those whom it concerns.
+#[derive(Clone, Debug)]
+pub struct Change {
+    pub before: Box<Options>,
+    pub ids: Vec<Id>,
+}
+
+impl Options {
+    /// `pairs` are names and values in turn. On an error nothing has changed.
+    pub fn change(&mut self, pairs: &[&[u8]]) -> Result<Change, Error> {
+        if pairs.is_empty() || !pairs.len().is_multiple_of(2) {
+            return Err(SYNTAX);
+        }
+        let mut rows: Vec<(&Row, &str)> = Vec::new();
+        for pair in pairs.chunks_exact(2) {
+            let given = String::from_utf8_lossy(pair[0]);
+            let (row, name) = Row::find_name(pair[0]).ok_or_else(|| {
+                Error::from(format!(
+                    "ERR Unknown option or number of arguments for CONFIG SET - '{given}'"
+                ))
+            })?;
+            if !row.facts.live {
+                return Err(failed(&given, "can't set immutable config"));
+            }
+            if rows.iter().any(|(_, known)| *known == name) {
+                return Err(failed(&given, "duplicate parameter"));
+            }
+            rows.push((row, name));
+        }
+        let before = Box::new(self.clone());
+        for ((row, name), pair) in rows.iter().zip(pairs.chunks_exact(2)) {
+            match row.kind.parse(&[pair[1]], Some(self.value(row.id))) {
+                Ok(value) => self.values[row.id as usize] = value,
+                Err(why) => {
+                    *self = *before;
+                    return Err(failed(name, &why));
+                }
+            }
+        }
+        Ok(Change {
+            ids: rows.iter().map(|(row, _)| row.id).collect(),
+            before,
+        })
+    }
+}
+
+/// The answer for a value that was refused.
+pub fn failed(name: &str, why: &str) -> Error {
+    Error::from(format!(
+        "ERR CONFIG SET failed (possibly related to argument '{name}') - {why}"
+    ))
+}

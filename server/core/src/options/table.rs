@@ -1,0 +1,384 @@
+//! The rows: every option that is known, with Valkey's name and default wherever Valkey has it.
+//!
+//! An option may be honoured, or accepted without effect where that changes nothing that its owner relies
+//! on, or know one value only, and say why it knows no other.
+
+use super::Kind;
+
+/// For whom an option is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Someone here reads it.
+    Used,
+    /// Nothing here does what it is about; kept so that configurations written for others work.
+    Kept,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// `CONFIG SET` may change it.
+    pub live: bool,
+    pub alias: Option<&'static str>,
+    /// Its value is kept out of logs.
+    pub secret: bool,
+    pub place: Place,
+    /// Valkey does not have it.
+    pub ours: bool,
+}
+
+const FIXED: Facts = Facts {
+    live: false,
+    alias: None,
+    secret: false,
+    place: Place::Used,
+    ours: false,
+};
+const LIVE: Facts = Facts { live: true, ..FIXED };
+
+impl Facts {
+    const fn alias(mut self, name: &'static str) -> Self {
+        self.alias = Some(name);
+        self
+    }
+    const fn secret(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+    const fn kept(mut self) -> Self {
+        self.place = Place::Kept;
+        self
+    }
+    const fn ours(mut self) -> Self {
+        self.ours = true;
+        self
+    }
+}
+
+pub struct Row {
+    pub id: Id,
+    pub name: &'static str,
+    pub kind: Kind,
+    pub default: &'static str,
+    pub facts: Facts,
+    pub summary: &'static str,
+}
+
+impl Row {
+    /// By name or alias, in any case.
+    pub fn find(name: &[u8]) -> Option<&'static Row> {
+        Self::find_name(name).map(|(row, _)| row)
+    }
+
+    /// The row, and which of its names was given.
+    pub fn find_name(name: &[u8]) -> Option<(&'static Row, &'static str)> {
+        ROWS.iter().find_map(|row| {
+            row.names()
+                .find(|known| known.as_bytes().eq_ignore_ascii_case(name))
+                .map(|known| (row, known))
+        })
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        [self.name].into_iter().chain(self.facts.alias)
+    }
+}
+
+const fn int(min: i64, max: i64) -> Kind {
+    Kind::Integer { min, max }
+}
+
+const fn memory(min: i64, max: i64) -> Kind {
+    Kind::Memory { min, max }
+}
+
+macro_rules! options {
+    ($($id:ident $name:literal $kind:expr, $default:literal, $facts:expr, $summary:literal;)*) => {
+        /// An option's place in the table.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Id { $($id),* }
+        pub const ROWS: &[Row] = &[$(Row {
+            id: Id::$id, name: $name, kind: $kind, default: $default, facts: $facts, summary: $summary,
+        }),*];
+    };
+}
+
+options! {
+    // The node.
+    Durability "durability" Kind::Only(&["memory"], "only 'memory' is known: this version has no log to keep writes in"), "memory", FIXED.ours(),
+        "When a write is acknowledged: memory, once it is executed.";
+    Shards "shards" Kind::Only(&["1"], "this version serves one shard"), "1", FIXED.ours(),
+        "Into how many shards the hash slots are divided.";
+    OwnerThreads "owner-threads" int(0, 1024), "0", FIXED.ours(),
+        "Threads that own shards; 0 for as many as there are cores. Never more than shards.";
+    Dir "dir" Kind::Text, "./data", FIXED,
+        "The folder of everything that the node keeps on disk.";
+    LogLevel "loglevel" Kind::Choice(&["debug", "verbose", "notice", "warning", "nothing"]), "notice", LIVE,
+        "How much is logged.";
+    LogFile "logfile" Kind::Only(&[""], "logs go to the standard error"), "", FIXED,
+        "Where logs go: always the standard error.";
+    PidFile "pidfile" Kind::Text, "", FIXED,
+        "A file that holds the process id while the node runs; none by default.";
+    Daemonize "daemonize" Kind::Only(&["no"], "the server stays in the foreground: a supervisor starts and ends it"), "no", FIXED,
+        "Whether the server detaches itself: it does not.";
+    Supervised "supervised" Kind::Only(&["no", "auto"], "the server tells no supervisor about itself"), "no", FIXED,
+        "Whether a supervisor is told of the start.";
+    Databases "databases" Kind::Only(&["16"], "there are 16 databases"), "16", FIXED,
+        "How many databases SELECT knows.";
+    EnableDebugCommand "enable-debug-command" Kind::Choice(&["no", "yes", "local"]), "no", FIXED,
+        "Who may use DEBUG.";
+    ShutdownTimeout "shutdown-timeout" int(0, i32::MAX as i64), "10", LIVE.kept(),
+        "Seconds to wait for replicas at a shutdown.";
+    // Network.
+    Bind "bind" Kind::Words, "127.0.0.1 -::1", FIXED,
+        "Addresses to listen on; one that begins with - may be missing on the machine.";
+    Port "port" int(0, 65535), "6379", FIXED,
+        "The port to listen on; 0 takes a free one, and the log tells which.";
+    UnixSocket "unixsocket" Kind::Only(&[""], "Unix sockets are not served"), "", FIXED,
+        "A Unix socket to listen on.";
+    UnixSocketPerm "unixsocketperm" Kind::Octal { min: 0, max: 0o777 }, "0", FIXED.kept(),
+        "Permissions of the Unix socket.";
+    TlsPort "tls-port" Kind::Only(&["0"], "this version serves no TLS"), "0", FIXED,
+        "The port for TLS.";
+    ProtectedMode "protected-mode" Kind::Flag, "yes", LIVE,
+        "Refuse other machines while nobody needs a password.";
+    TcpBacklog "tcp-backlog" int(0, i32::MAX as i64), "511", FIXED,
+        "Connections that may wait to be accepted.";
+    TcpKeepalive "tcp-keepalive" int(0, i32::MAX as i64), "300", LIVE,
+        "Seconds after which a silent connection is probed; 0 for never.";
+    Timeout "timeout" int(0, i32::MAX as i64), "0", LIVE,
+        "Seconds without a command after which a client is closed; 0 for never.";
+    MaxClients "maxclients" int(1, u32::MAX as i64), "10000", LIVE,
+        "Connections served at once.";
+    MaxMemoryClients "maxmemory-clients" Kind::Only(&["0"], "clients are bounded one by one, by client-output-buffer-limit and client-query-buffer-limit"), "0", LIVE,
+        "Memory of all clients together.";
+    ClientOutputBufferLimit "client-output-buffer-limit" Kind::OutputLimits, "normal 1gb 256mb 60 slave 256mb 64mb 60 pubsub 32mb 8mb 60", LIVE,
+        "Bytes of replies that may wait for a client, by class: hard, soft, and seconds above soft. Unlike in Valkey normal clients are bounded too.";
+    ClientQueryBufferLimit "client-query-buffer-limit" memory(1 << 20, i64::MAX), "1gb", LIVE,
+        "Bytes of one client's unfinished request.";
+    ProtoMaxBulkLen "proto-max-bulk-len" memory(1 << 20, i64::MAX), "512mb", LIVE,
+        "Longest word of a request, and longest string.";
+    IoThreads "io-threads" int(1, 256), "1", FIXED.kept(),
+        "Threads that serve sockets: owner-threads do.";
+    // Users.
+    RequirePass "requirepass" Kind::Text, "", LIVE.secret(),
+        "The default user's password; empty for none.";
+    AclFile "aclfile" Kind::Text, "", FIXED,
+        "The file of users, for ACL LOAD and ACL SAVE.";
+    AclPubSubDefault "acl-pubsub-default" Kind::Choice(&["allchannels", "resetchannels"]), "resetchannels", LIVE,
+        "The channels of a new user.";
+    AclLogMaxLen "acllog-max-len" int(0, i64::MAX), "128", LIVE,
+        "Entries of ACL LOG.";
+    // Values in memory.
+    HashMaxListpackEntries "hash-max-listpack-entries" int(0, i64::MAX), "512", LIVE.alias("hash-max-ziplist-entries"),
+        "Most fields of a packed hash.";
+    HashMaxListpackValue "hash-max-listpack-value" memory(0, i64::MAX), "64", LIVE.alias("hash-max-ziplist-value"),
+        "Longest field or value of a packed hash.";
+    ListMaxListpackSize "list-max-listpack-size" int(i32::MIN as i64, i32::MAX as i64), "-2", LIVE.alias("list-max-ziplist-size"),
+        "Elements of a packed list, or its size class if negative.";
+    ListCompressDepth "list-compress-depth" int(0, i32::MAX as i64), "0", LIVE.kept(),
+        "Nodes at a list's ends that are not compressed: none is.";
+    SetMaxIntsetEntries "set-max-intset-entries" int(0, i64::MAX), "512", LIVE,
+        "Most members of a set of integers that is packed.";
+    SetMaxListpackEntries "set-max-listpack-entries" int(0, i64::MAX), "128", LIVE,
+        "Most members of a packed set.";
+    SetMaxListpackValue "set-max-listpack-value" int(0, i64::MAX), "64", LIVE,
+        "Longest member of a packed set.";
+    ZsetMaxListpackEntries "zset-max-listpack-entries" int(0, i64::MAX), "128", LIVE.alias("zset-max-ziplist-entries"),
+        "Most members of a packed sorted set.";
+    ZsetMaxListpackValue "zset-max-listpack-value" memory(0, i64::MAX), "64", LIVE.alias("zset-max-ziplist-value"),
+        "Longest member of a packed sorted set.";
+    HllSparseMaxBytes "hll-sparse-max-bytes" memory(0, i64::MAX), "3000", LIVE,
+        "Bytes at which a HyperLogLog's sparse form ends.";
+    StreamNodeMaxBytes "stream-node-max-bytes" memory(0, i64::MAX), "4096", LIVE.kept(),
+        "Bytes of a stream's node.";
+    StreamNodeMaxEntries "stream-node-max-entries" int(0, i64::MAX), "100", LIVE.kept(),
+        "Entries of a stream's node.";
+    IdemMaxResult "idem-max-result" memory(0, 64 << 10), "64kb", LIVE.ours(),
+        "Longest result that IDEM COMPLETE keeps.";
+    ActiveRehashing "activerehashing" Kind::Flag, "yes", LIVE.kept(),
+        "Spend idle time on growing tables: they grow with each write.";
+    ActiveDefrag "activedefrag" Kind::Flag, "no", LIVE.kept(),
+        "Move values together: sparse pages are emptied anyway.";
+    // Memory, expiry, eviction.
+    MaxMemory "maxmemory" memory(0, i64::MAX), "0", LIVE,
+        "Bytes of memory above which keys are evicted or writes refused; 0 for no limit.";
+    MaxMemoryPolicy "maxmemory-policy" Kind::Choice(&["volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl", "allkeys-lru", "allkeys-lfu", "allkeys-random", "noeviction"]), "noeviction", LIVE,
+        "Which keys are evicted.";
+    MaxMemorySamples "maxmemory-samples" int(1, 64), "5", LIVE,
+        "Keys that are compared to find one to evict.";
+    MaxMemoryEvictionTenacity "maxmemory-eviction-tenacity" int(0, 100), "10", LIVE,
+        "How much time eviction may take at once.";
+    LfuLogFactor "lfu-log-factor" int(0, i32::MAX as i64), "10", LIVE,
+        "How much more use it takes to count further, for LFU.";
+    LfuDecayTime "lfu-decay-time" int(0, i32::MAX as i64), "1", LIVE,
+        "Minutes after which an LFU counter falls by one; 0 for never.";
+    ActiveExpireEffort "active-expire-effort" int(1, 10), "1", LIVE,
+        "How hard expired keys are looked for.";
+    LazyfreeLazyEviction "lazyfree-lazy-eviction" Kind::Flag, "yes", LIVE.kept(),
+        "Free large values in the background: they always are.";
+    LazyfreeLazyExpire "lazyfree-lazy-expire" Kind::Flag, "yes", LIVE.kept(),
+        "Free large values in the background: they always are.";
+    LazyfreeLazyServerDel "lazyfree-lazy-server-del" Kind::Flag, "yes", LIVE.kept(),
+        "Free large values in the background: they always are.";
+    LazyfreeLazyUserDel "lazyfree-lazy-user-del" Kind::Flag, "yes", LIVE.kept(),
+        "Free large values in the background: they always are.";
+    LazyfreeLazyUserFlush "lazyfree-lazy-user-flush" Kind::Flag, "yes", LIVE.kept(),
+        "Free large values in the background: they always are.";
+    // Watching.
+    NotifyKeyspaceEvents "notify-keyspace-events" Kind::Events, "", LIVE,
+        "Which keyspace events are published.";
+    SlowlogLogSlowerThan "slowlog-log-slower-than" int(-1, i64::MAX), "10000", LIVE.alias("commandlog-execution-slower-than"),
+        "Microseconds from which on a command stands in the slow log; -1 for none.";
+    SlowlogMaxLen "slowlog-max-len" int(0, i64::MAX), "128", LIVE.alias("commandlog-slow-execution-max-len"),
+        "Entries of the slow log.";
+    LatencyMonitorThreshold "latency-monitor-threshold" int(0, i64::MAX), "0", LIVE,
+        "Milliseconds from which on an event is noted for LATENCY; 0 for none.";
+    LatencyTracking "latency-tracking" Kind::Flag, "yes", LIVE,
+        "Keep a histogram of times for each command.";
+    LatencyTrackingInfoPercentiles "latency-tracking-info-percentiles" Kind::Percentiles, "50 99 99.9", LIVE,
+        "Percentiles that INFO latencystats shows.";
+    TrackingTableMaxKeys "tracking-table-max-keys" int(0, i64::MAX), "1000000", LIVE,
+        "Keys remembered for client tracking.";
+    BusyReplyThreshold "busy-reply-threshold" int(0, i64::MAX), "5000", LIVE.alias("lua-time-limit").kept(),
+        "Milliseconds after which a script counts as busy.";
+    // Files and replicas of other servers: accepted, since configurations have them.
+    Save "save" Kind::Only(&[""], "there are no snapshots: durability says how writes are kept"), "", LIVE,
+        "Points at which a snapshot is made.";
+    AppendOnly "appendonly" Kind::Only(&["no"], "there is no append-only file: durability says how writes are kept"), "no", LIVE,
+        "Whether writes go to an append-only file.";
+    AppendFsync "appendfsync" Kind::Choice(&["everysec", "always", "no"]), "everysec", LIVE.kept(),
+        "When the append-only file is synced.";
+    AppendFilename "appendfilename" Kind::Text, "appendonly.aof", FIXED.kept(),
+        "Name of the append-only file.";
+    AppendDirname "appenddirname" Kind::Text, "appendonlydir", FIXED.kept(),
+        "Folder of the append-only file.";
+    NoAppendFsyncOnRewrite "no-appendfsync-on-rewrite" Kind::Flag, "no", LIVE.kept(),
+        "Whether a rewrite stops syncs.";
+    AutoAofRewritePercentage "auto-aof-rewrite-percentage" int(0, i32::MAX as i64), "100", LIVE.kept(),
+        "Growth at which the append-only file is rewritten.";
+    AutoAofRewriteMinSize "auto-aof-rewrite-min-size" memory(0, i64::MAX), "64mb", LIVE.kept(),
+        "Size from which on it is rewritten.";
+    AofLoadTruncated "aof-load-truncated" Kind::Flag, "yes", LIVE.kept(),
+        "Whether a torn append-only file is loaded.";
+    AofUseRdbPreamble "aof-use-rdb-preamble" Kind::Flag, "yes", LIVE.kept(),
+        "Whether the append-only file begins with a snapshot.";
+    AofTimestampEnabled "aof-timestamp-enabled" Kind::Flag, "no", LIVE.kept(),
+        "Whether the append-only file has times.";
+    AofRewriteIncrementalFsync "aof-rewrite-incremental-fsync" Kind::Flag, "yes", LIVE.kept(),
+        "Whether rewrites sync on the way.";
+    DbFilename "dbfilename" Kind::Text, "dump.rdb", FIXED.kept(),
+        "Name of the snapshot.";
+    RdbCompression "rdbcompression" Kind::Flag, "yes", LIVE.kept(),
+        "Whether snapshots are compressed.";
+    RdbChecksum "rdbchecksum" Kind::Flag, "yes", FIXED.kept(),
+        "Whether snapshots have a checksum.";
+    RdbDelSyncFiles "rdb-del-sync-files" Kind::Flag, "no", LIVE.kept(),
+        "Whether snapshots for replicas are removed.";
+    RdbSaveIncrementalFsync "rdb-save-incremental-fsync" Kind::Flag, "yes", LIVE.kept(),
+        "Whether snapshots sync on the way.";
+    RdbKeySaveDelay "rdb-key-save-delay" int(i32::MIN as i64, i32::MAX as i64), "0", LIVE.kept(),
+        "Delay of snapshots, for tests.";
+    KeyLoadDelay "key-load-delay" int(i32::MIN as i64, i32::MAX as i64), "0", LIVE.kept(),
+        "Delay of loading, for tests.";
+    StopWritesOnBgsaveError "stop-writes-on-bgsave-error" Kind::Flag, "yes", LIVE.kept(),
+        "Whether a failed snapshot stops writes.";
+    SanitizeDumpPayload "sanitize-dump-payload" Kind::Choice(&["no", "yes", "clients"]), "no", LIVE.kept(),
+        "How far a dumped value is checked.";
+    ReplicaOf "replicaof" Kind::Only(&[""], "replicas are placed by the cluster, not by this option"), "", FIXED.alias("slaveof"),
+        "The server to follow.";
+    MinReplicasToWrite "min-replicas-to-write" Kind::Only(&["0"], "durability says how writes are kept"), "0", LIVE.alias("min-slaves-to-write"),
+        "Replicas without which writes are refused.";
+    MinReplicasMaxLag "min-replicas-max-lag" int(0, i32::MAX as i64), "10", LIVE.alias("min-slaves-max-lag").kept(),
+        "Lag up to which a replica counts.";
+    PrimaryAuth "primaryauth" Kind::Text, "", LIVE.alias("masterauth").secret().kept(),
+        "The password of the server to follow.";
+    PrimaryUser "primaryuser" Kind::Text, "", LIVE.alias("masteruser").secret().kept(),
+        "The user at the server to follow.";
+    ReplicaReadOnly "replica-read-only" Kind::Flag, "yes", LIVE.alias("slave-read-only").kept(),
+        "Whether a replica refuses writes.";
+    ReplicaServeStaleData "replica-serve-stale-data" Kind::Flag, "yes", LIVE.alias("slave-serve-stale-data").kept(),
+        "Whether a cut-off replica answers.";
+    ReplicaLazyFlush "replica-lazy-flush" Kind::Flag, "yes", LIVE.alias("slave-lazy-flush").kept(),
+        "Whether a replica flushes in the background.";
+    ReplicaIgnoreMaxmemory "replica-ignore-maxmemory" Kind::Flag, "yes", LIVE.alias("slave-ignore-maxmemory").kept(),
+        "Whether a replica evicts nothing by itself.";
+    ReplicaPriority "replica-priority" int(0, i32::MAX as i64), "100", LIVE.alias("slave-priority").kept(),
+        "A replica's rank at a failover.";
+    ReplicaAnnounced "replica-announced" Kind::Flag, "yes", LIVE.kept(),
+        "Whether a replica is listed.";
+    ReplDisklessSync "repl-diskless-sync" Kind::Flag, "yes", LIVE.kept(),
+        "Whether a full sync goes without a file.";
+    ReplDisklessSyncDelay "repl-diskless-sync-delay" int(0, i32::MAX as i64), "5", LIVE.kept(),
+        "Seconds to wait for further replicas.";
+    ReplDisklessLoad "repl-diskless-load" Kind::Choice(&["disabled", "on-empty-db", "swapdb", "flush-before-load"]), "disabled", LIVE.kept(),
+        "How a replica loads.";
+    ReplDisableTcpNodelay "repl-disable-tcp-nodelay" Kind::Flag, "no", LIVE.kept(),
+        "Whether packets to replicas are gathered.";
+    ReplBacklogSize "repl-backlog-size" memory(1, i64::MAX), "10mb", LIVE.kept(),
+        "Bytes kept for replicas that come back.";
+    ReplBacklogTtl "repl-backlog-ttl" int(0, i64::MAX), "3600", LIVE.kept(),
+        "Seconds for which they are kept.";
+    ReplTimeout "repl-timeout" int(1, i32::MAX as i64), "60", LIVE.kept(),
+        "Seconds after which a replica is given up.";
+    ReplPingReplicaPeriod "repl-ping-replica-period" int(1, i32::MAX as i64), "10", LIVE.alias("repl-ping-slave-period").kept(),
+        "Seconds between signs of life.";
+    ClusterEnabled "cluster-enabled" Kind::Only(&["no"], "this version serves no cluster"), "no", FIXED,
+        "Whether the node is part of a cluster.";
+    ClusterConfigFile "cluster-config-file" Kind::Text, "nodes.conf", FIXED.kept(),
+        "The cluster's file.";
+    ClusterNodeTimeout "cluster-node-timeout" int(0, i64::MAX), "15000", LIVE.kept(),
+        "Milliseconds after which a node counts as failed.";
+    ClusterRequireFullCoverage "cluster-require-full-coverage" Kind::Flag, "yes", LIVE.kept(),
+        "Whether a missing slot stops all.";
+    ClusterAllowReadsWhenDown "cluster-allow-reads-when-down" Kind::Flag, "no", LIVE.kept(),
+        "Whether a stopped cluster answers reads.";
+    ClusterAllowPubsubshardWhenDown "cluster-allow-pubsubshard-when-down" Kind::Flag, "yes", LIVE.kept(),
+        "Whether a stopped cluster publishes to shards.";
+    // The process, as other servers run it: accepted without effect.
+    Hz "hz" int(0, i32::MAX as i64), "10", LIVE.kept(),
+        "Slices of background work a second: as many as are needed.";
+    DynamicHz "dynamic-hz" Kind::Flag, "yes", LIVE.kept(),
+        "Whether that number follows the clients'.";
+    AlwaysShowLogo "always-show-logo" Kind::Flag, "no", FIXED.kept(),
+        "A logo at the start.";
+    SetProcTitle "set-proc-title" Kind::Flag, "yes", FIXED.kept(),
+        "Whether the process renames itself.";
+    ProcTitleTemplate "proc-title-template" Kind::Text, "{title} {listen-addr} {server-mode}", LIVE.kept(),
+        "How it renames itself.";
+    CrashLogEnabled "crash-log-enabled" Kind::Flag, "yes", LIVE.kept(),
+        "Whether a crash is logged.";
+    CrashMemcheckEnabled "crash-memcheck-enabled" Kind::Flag, "yes", LIVE.kept(),
+        "Whether memory is checked after a crash.";
+    DisableThp "disable-thp" Kind::Flag, "yes", FIXED.kept(),
+        "Whether huge pages are refused.";
+    JemallocBgThread "jemalloc-bg-thread" Kind::Flag, "yes", LIVE.kept(),
+        "Whether the allocator has a thread.";
+    EnableModuleCommand "enable-module-command" Kind::Choice(&["no", "yes", "local"]), "no", FIXED.kept(),
+        "Who may load modules: there are none.";
+    EnableProtectedConfigs "enable-protected-configs" Kind::Choice(&["no", "yes", "local"]), "no", FIXED.kept(),
+        "Who may change protected options: none is protected.";
+    EnableDebugAssert "enable-debug-assert" Kind::Flag, "no", FIXED.kept(),
+        "Whether assertions for tests are on.";
+    IgnoreWarnings "ignore-warnings" Kind::Text, "", LIVE.kept(),
+        "Warnings not to give.";
+    HideUserDataFromLog "hide-user-data-from-log" Kind::Flag, "yes", LIVE.kept(),
+        "Whether logs leave out what clients sent: they do.";
+    PropagationErrorBehavior "propagation-error-behavior" Kind::Choice(&["ignore", "panic", "panic-on-replicas"]), "ignore", LIVE.kept(),
+        "What a failed replication does.";
+    ShutdownOnSigint "shutdown-on-sigint" Kind::Choices(&["default", "save", "nosave", "now", "force"]), "default", LIVE.kept(),
+        "How a SIGINT ends the server.";
+    ShutdownOnSigterm "shutdown-on-sigterm" Kind::Choices(&["default", "save", "nosave", "now", "force"]), "default", LIVE.kept(),
+        "How a SIGTERM ends the server.";
+    OomScoreAdj "oom-score-adj" Kind::Only(&["no"], "the kernel's choice of victims is left to the kubelet"), "no", LIVE,
+        "Whether the server changes its rank among victims of a full memory.";
+    ExtendedRedisCompatibility "extended-redis-compatibility" Kind::Flag, "no", LIVE.kept(),
+        "Whether the server calls itself Redis: it always does.";
+    LocaleCollate "locale-collate" Kind::Only(&[""], "SORT compares bytes"), "", LIVE,
+        "The language by which SORT compares.";
+    BindSourceAddr "bind-source-addr" Kind::Text, "", LIVE.kept(),
+        "The address of connections to others.";
+    PrefetchBatchMaxSize "prefetch-batch-max-size" int(0, 128), "16", LIVE.kept(),
+        "Keys fetched ahead.";
+    SyslogEnabled "syslog-enabled" Kind::Only(&["no"], "logs go to the standard error"), "no", FIXED,
+        "Whether logs go to syslog.";
+}

@@ -1,0 +1,39 @@
+//! Logs go to the standard error; how much is logged may change while the process runs.
+
+use std::sync::OnceLock;
+
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Registry, fmt, reload};
+
+static LEVEL: OnceLock<reload::Handle<LevelFilter, Registry>> = OnceLock::new();
+
+/// Begins to log. Called once.
+pub fn start(level: &str) {
+    let (filter, handle) = reload::Layer::new(filter(level));
+    tracing_subscriber::registry()
+        .with(filter)
+        .with(fmt::layer().with_writer(std::io::stderr))
+        .init();
+    // A second start would have panicked above.
+    let _ = LEVEL.set(handle);
+}
+
+pub fn set_level(level: &str) {
+    if let Some(handle) = LEVEL.get() {
+        // Fails only when the subscriber is gone, and then nobody logs.
+        let _ = handle.reload(filter(level));
+    }
+}
+
+/// From Valkey's names of levels.
+fn filter(level: &str) -> LevelFilter {
+    match level {
+        "debug" => LevelFilter::TRACE,
+        "verbose" => LevelFilter::DEBUG,
+        "warning" => LevelFilter::WARN,
+        "nothing" => LevelFilter::OFF,
+        _ => LevelFilter::INFO,
+    }
+}
