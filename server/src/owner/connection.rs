@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
-use ruvio_core::engine::session::ClientId;
+use ruvio_core::engine::session::{ClientId, Traffic};
 use ruvio_core::resp::Decoder;
 
 /// Why input is not taken on at the moment.
@@ -40,8 +40,10 @@ pub struct Connection {
     pub listed: bool,
     /// Part of this turn's replies is in the turn's buffer.
     pub has_range: bool,
-    pub bytes_in: u64,
-    pub bytes_out: u64,
+    /// Since when `pending` is above the soft limit.
+    pub over_soft_since_ms: Option<u64>,
+    bytes_in: u64,
+    bytes_out: u64,
 }
 
 /// What a read gave.
@@ -69,6 +71,7 @@ impl Connection {
             closing: false,
             listed: false,
             has_range: false,
+            over_soft_since_ms: None,
             bytes_in: 0,
             bytes_out: 0,
         }
@@ -177,6 +180,25 @@ impl Connection {
     /// Bytes of replies that the socket has not taken.
     pub fn unsent(&self) -> usize {
         self.pending.len() - self.sent
+    }
+
+    /// Bytes that unread replies really take.
+    pub fn output_memory(&self) -> usize {
+        if self.unsent() == 0 {
+            0
+        } else {
+            self.pending.capacity()
+        }
+    }
+
+    pub fn traffic(&self) -> Traffic {
+        Traffic {
+            query_buffer: self.input.len(),
+            query_buffer_free: self.input.capacity() - self.input.len(),
+            output_pending: self.output_memory(),
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+        }
     }
 
     /// Gives back the room of a large request that is done.

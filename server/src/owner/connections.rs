@@ -40,6 +40,11 @@ impl Connections {
         self.live
     }
 
+    /// Places there are, taken or not.
+    pub fn span(&self) -> usize {
+        self.places.len()
+    }
+
     /// The places that are taken.
     pub fn places(&self) -> Vec<u32> {
         (0..self.places.len() as u32)

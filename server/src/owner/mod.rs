@@ -3,6 +3,7 @@
 //!
 //! Invariant: nothing here waits while commands could run; background work comes in slices between turns.
 
+mod bounds;
 mod connection;
 mod connections;
 mod listener;
@@ -40,6 +41,8 @@ pub struct Owner {
     listed: Vec<u32>,
     next_tick: Instant,
     populator: Populator,
+    /// The place that `look_after_some` saw last.
+    next_look: usize,
 }
 
 impl Owner {
@@ -52,6 +55,7 @@ impl Owner {
             listed: Vec::new(),
             next_tick: Instant::now(),
             populator: Populator::default(),
+            next_look: 0,
         }
     }
 
@@ -162,6 +166,7 @@ impl Owner {
         let now = now();
         let more = self.engine.tick(now);
         self.populator.offer(&mut self.engine);
+        self.look_after_some(now);
         self.deliver_news(now);
         let pause = if more { Duration::ZERO } else { TICK };
         let mut next = Instant::now() + pause;

@@ -223,7 +223,7 @@ impl Owner {
                     .execute_ahead(client, args, parsed.ahead, now, &mut turn.reply);
                 if self.engine.world.has_news() {
                     self.end_range(connection, &mut range_start, &mut turn);
-                    self.deliver(connection, &mut turn);
+                    self.deliver(connection, &mut turn, now);
                     range_start = turn.reply.len();
                 }
                 if flow != Flow::Continue || turn.reply.len() > REPLIES {
@@ -338,7 +338,7 @@ impl Owner {
     }
 
     /// Takes what the last command had for other clients.
-    fn deliver(&mut self, current: u32, turn: &mut Turn) {
+    fn deliver(&mut self, current: u32, turn: &mut Turn, now: Now) {
         let mut outbox = std::mem::take(&mut self.engine.world.outbox);
         for parcel in outbox.drain(..) {
             let index = parcel.client.index() as u32;
@@ -363,6 +363,7 @@ impl Owner {
             } else {
                 connection.keep(&parcel.bytes);
                 self.list(index);
+                self.hold_to_output_limit(index, now);
             }
         }
         self.engine.world.outbox = outbox;
@@ -390,7 +391,7 @@ impl Owner {
     pub(super) fn deliver_news(&mut self, now: Now) {
         if self.engine.world.has_news() {
             let mut turn = std::mem::replace(&mut self.turn, Turn::empty());
-            self.deliver(u32::MAX, &mut turn);
+            self.deliver(u32::MAX, &mut turn, now);
             self.send_ranges(&mut turn);
             self.turn = turn;
         }
@@ -487,7 +488,7 @@ impl Owner {
             };
             self.end_range(index, &mut range_start, turn);
             if self.engine.world.has_news() {
-                self.deliver(index, turn);
+                self.deliver(index, turn, now);
             }
             if flow != Flow::Continue || turn.reply.len() > REPLIES {
                 if !self.go_on(index, flow, turn) {
@@ -510,10 +511,19 @@ impl Owner {
         let Some(connection) = self.connections.get_mut(index) else {
             return;
         };
-        if !authenticated && connection.unsent() > STALL_UNAUTHENTICATED {
+        if !authenticated && !connection.closing && connection.unsent() > STALL_UNAUTHENTICATED {
             connection.closing = true;
             connection.drop_pending();
         }
+        if self.is_over_input_limit(index) {
+            tracing::warn!("a client's unfinished request is too large (client-query-buffer-limit)");
+            self.engine.world.stats.query_limit_disconnections += 1;
+            self.close(index);
+            return;
+        }
+        let Some(connection) = self.connections.get_mut(index) else {
+            return;
+        };
         if connection.closing && connection.unsent() == 0 {
             self.close(index);
         } else if connection.readable && !connection.closing && connection.hold == Hold::None {

@@ -39,6 +39,7 @@ pub use world::{CommandStats, Parcel, Stats, World};
 use crate::command::{Args, COMMANDS, Entry, keys};
 use crate::exec::Now;
 use crate::keyspace::{Hint, Shard};
+use crate::options::OutputClass;
 use session::ClientId;
 
 /// What the caller does with the connection after a command.
@@ -142,6 +143,16 @@ impl Engine {
     /// `tcp-keepalive`, `None` for off.
     pub fn keep_alive_seconds(&self) -> Option<u64> {
         self.world.options.keep_alive_seconds()
+    }
+
+    /// By which of `client-output-buffer-limit`'s classes the client is held.
+    pub fn output_class(&self, client: ClientId) -> OutputClass {
+        let subscribed = |session: &session::Session| session.subscriptions().iter().any(|count| *count > 0);
+        if self.world.sessions.get(client).is_some_and(subscribed) {
+            OutputClass::PubSub
+        } else {
+            OutputClass::Normal
+        }
     }
 
     /// Begins a turn: reads the clock from which the first command's time is counted.

@@ -34,6 +34,9 @@ pub struct Stats {
     pub commands: Vec<CommandStats>,
     pub connections_received: u64,
     pub connections_rejected: u64,
+    /// Clients dropped for replies they did not read, and for requests without end.
+    pub output_limit_disconnections: u64,
+    pub query_limit_disconnections: u64,
     pub commands_processed: u64,
     /// Error replies by their first word.
     pub errors: std::collections::BTreeMap<String, u64>,
