@@ -16,8 +16,6 @@ pub enum Hold {
     None,
     /// The client's command waits for a key.
     Blocked,
-    /// The client does not read its replies.
-    Stalled,
 }
 
 pub struct Connection {
@@ -29,6 +27,8 @@ pub struct Connection {
     pending: Vec<u8>,
     /// How much of `pending` is sent.
     sent: usize,
+    /// What is told, before closing, about bytes that are no request; empty: nothing.
+    pub fault: Option<Vec<u8>>,
     pub hold: Hold,
     /// The socket may have more to read (edge-triggered: it will not say so again).
     pub readable: bool,
@@ -65,6 +65,7 @@ impl Connection {
             decoder: Decoder::new(),
             pending: Vec::new(),
             sent: 0,
+            fault: None,
             hold: Hold::None,
             readable: false,
             peer_done: false,

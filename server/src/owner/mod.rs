@@ -126,17 +126,11 @@ impl Owner {
                     ready.push(index);
                 }
             }
-            if event.writable && (unsent || self.is_stalled(index)) {
+            if event.writable && unsent {
                 self.list(index);
             }
         }
         Ok(())
-    }
-
-    fn is_stalled(&self, index: u32) -> bool {
-        self.connections
-            .get(index)
-            .is_some_and(|c| c.hold == Hold::Stalled)
     }
 
     fn is_authenticated(&self, index: u32) -> bool {
@@ -147,11 +141,8 @@ impl Owner {
 
     /// Has the connection served at the end of the turn.
     fn list(&mut self, index: u32) {
-        if let Some(connection) = self.connections.get_mut(index)
-            && !connection.listed
-        {
-            connection.listed = true;
-            self.listed.push(index);
+        if let Some(connection) = self.connections.get_mut(index) {
+            turn::list(connection, index, &mut self.listed);
         }
     }
 

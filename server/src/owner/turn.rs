@@ -8,10 +8,10 @@
 use ruvio_core::command::Args;
 use ruvio_core::engine::{Ahead, Flow};
 use ruvio_core::exec::Now;
-use ruvio_core::resp::{Decoded, Limits, Protocol, Reply, Span};
+use ruvio_core::resp::{Decoded, Limits, Protocol, ProtocolError, Reply, Span};
 
 use super::Owner;
-use super::connection::{Hold, Received};
+use super::connection::{Connection, Hold, Received};
 
 /// One command of a turn.
 struct Parsed {
@@ -53,9 +53,7 @@ const READ: usize = 16 * 1024;
 const LOOK_AHEAD: usize = 6;
 /// Replies gathered before they are sent early.
 const REPLIES: usize = 256 * 1024;
-/// Unsent replies above which a client's further commands are left unread.
-const STALL: usize = 1024 * 1024;
-/// The same for a client that has yet to authenticate: it is closed.
+/// Unsent replies above which a client that has yet to authenticate is closed.
 const STALL_UNAUTHENTICATED: usize = 16 * 1024;
 /// Replies of one turn above which the buffer is given back afterwards.
 const REPLY_KEPT: usize = 1024 * 1024;
@@ -176,10 +174,16 @@ impl Owner {
                     }
                     Decoded::Skip { next } => at = next,
                     Decoded::Incomplete { .. } => break,
-                    // What cannot be parsed is kept and met again, after the commands before it.
-                    Decoded::Fail(_) | Decoded::Close => {
-                        connection.decoder = Default::default();
-                        break;
+                    // Told once the commands before it have run.
+                    Decoded::Fail(error) => {
+                        connection.fault = Some(fault_reply(&error));
+                        at = arrival.end;
+                        list(connection, arrival.connection, listed);
+                    }
+                    Decoded::Close => {
+                        connection.fault = Some(Vec::new());
+                        at = arrival.end;
+                        list(connection, arrival.connection, listed);
                     }
                 }
                 if at == arrival.end {
@@ -188,10 +192,7 @@ impl Owner {
             }
             if at < arrival.end {
                 connection.input.extend_from_slice(&turn.arena[at..arrival.end]);
-                if !connection.listed {
-                    connection.listed = true;
-                    listed.push(arrival.connection);
-                }
+                list(connection, arrival.connection, listed);
             }
         }
     }
@@ -228,7 +229,7 @@ impl Owner {
                 }
                 if flow != Flow::Continue || turn.reply.len() > REPLIES {
                     self.end_range(connection, &mut range_start, &mut turn);
-                    if !self.go_on(connection, flow, &mut turn) {
+                    if !self.go_on(connection, flow, &mut turn, now) {
                         self.put_back(connection, &turn, at + 1..group.end, flow);
                         break;
                     }
@@ -245,17 +246,11 @@ impl Owner {
     }
 
     /// Whether the connection's next command may run now; large replies are sent first.
-    fn go_on(&mut self, index: u32, flow: Flow, turn: &mut Turn) -> bool {
+    fn go_on(&mut self, index: u32, flow: Flow, turn: &mut Turn, now: Now) -> bool {
         match flow {
             Flow::Continue => {
                 self.send_ranges(turn);
-                let Some(connection) = self.connections.get_mut(index) else {
-                    return false;
-                };
-                if connection.unsent() > STALL {
-                    connection.hold = Hold::Stalled;
-                }
-                connection.hold == Hold::None
+                self.hold_to_output_limit(index, now)
             }
             Flow::Blocked => {
                 if let Some(connection) = self.connections.get_mut(index) {
@@ -408,9 +403,6 @@ impl Owner {
                     connection.closing = true;
                     connection.drop_pending();
                 }
-                if connection.hold == Hold::Stalled && connection.unsent() <= STALL / 2 {
-                    connection.hold = Hold::None;
-                }
                 self.serve_one(index, now);
             }
         }
@@ -425,6 +417,7 @@ impl Owner {
         let mut read = false;
         loop {
             self.execute_input(index, now, &mut turn);
+            self.tell_fault(index, &mut turn);
             self.send_ranges(&mut turn);
             let Some(connection) = self.connections.get_mut(index) else {
                 break;
@@ -477,7 +470,7 @@ impl Owner {
                 }
                 Decoded::Incomplete { .. } => break,
                 Decoded::Fail(error) => {
-                    turn.reply.error([b"ERR ".as_slice(), &error.text()].concat());
+                    turn.reply.raw(&fault_reply(&error));
                     at = input.len();
                     Flow::Close
                 }
@@ -491,7 +484,7 @@ impl Owner {
                 self.deliver(index, turn, now);
             }
             if flow != Flow::Continue || turn.reply.len() > REPLIES {
-                if !self.go_on(index, flow, turn) {
+                if !self.go_on(index, flow, turn, now) {
                     break;
                 }
             }
@@ -502,6 +495,22 @@ impl Owner {
             connection.input = input;
             connection.decoder = decoder;
             connection.shrink_input();
+        }
+    }
+
+    /// The last word to a client whose bytes are no requests, once what it sent before them has run.
+    fn tell_fault(&mut self, index: u32, turn: &mut Turn) {
+        let Some(connection) = self.connections.get_mut(index) else {
+            return;
+        };
+        if connection.hold == Hold::None
+            && connection.input.is_empty()
+            && let Some(fault) = connection.fault.take()
+        {
+            connection.closing = true;
+            let mut start = turn.reply.len();
+            turn.reply.raw(&fault);
+            self.end_range(index, &mut start, turn);
         }
     }
 
@@ -529,5 +538,18 @@ impl Owner {
         } else if connection.readable && !connection.closing && connection.hold == Hold::None {
             self.list(index);
         }
+    }
+}
+
+fn fault_reply(error: &ProtocolError) -> Vec<u8> {
+    let mut reply = Reply::default();
+    reply.error([b"ERR ".as_slice(), &error.text()].concat());
+    reply.take()
+}
+
+pub(super) fn list(connection: &mut Connection, index: u32, listed: &mut Vec<u32>) {
+    if !connection.listed {
+        connection.listed = true;
+        listed.push(index);
     }
 }
