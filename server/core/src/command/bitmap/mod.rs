@@ -49,7 +49,7 @@ pub const COMMANDS: &[Command] = &[
     row("bitfield", -2, field::bitfield, STORE, &[KeySpec::one(FIELD_KEY)])
         .docs(
             "3.2.0",
-            "key [GET encoding offset | [OVERFLOW <WRAP | SAT | FAIL>] <SET encoding offset value | INCRBY encoding offset increment> [GET encoding offset | [OVERFLOW <WRAP | SAT | FAIL>] <SET encoding offset value | INCRBY encoding offset increment> ...]]",
+            "key [GET encoding offset | [OVERFLOW <WRAP | SAT | FAIL>] <SET encoding offset value | INCRBY encoding offset increment> ...]",
             "Reads, sets and adds to integers of any width that stand anywhere in a string.",
         )
         .complexity("O(1) for each operation"),

@@ -274,6 +274,7 @@ const KEYS: &[&str] = &[
     "newkey",
     "destkey",
     "srckey",
+    "sourcekey",
 ];
 
 fn kind(name: &str, has_keys: bool) -> Kind {
