@@ -86,7 +86,7 @@ pub struct Eviction {
     /// `maxmemory-samples`.
     pub samples: usize,
     /// Whether an `IDEM` record must stay, since somebody is at work under it.
-    pub must_stay: fn(record: &[u8]) -> bool,
+    pub must_stay: fn(record: &[u8], now: Now) -> bool,
     /// Ascending: the last is the best candidate.
     pool: Vec<Candidate>,
     /// Where random eviction goes on, so that every database has its turn.
@@ -99,7 +99,7 @@ impl Default for Eviction {
             limit_bytes: 0,
             policy: Policy::default(),
             samples: 5,
-            must_stay: |_| true,
+            must_stay: |_, _| true,
             pool: Vec::with_capacity(POOL),
             next_db: 0,
         }
@@ -116,8 +116,9 @@ impl Eviction {
         self.policy
     }
 
-    fn may_go(&self, entry: &Entry<'_, Collection>) -> bool {
-        entry.kind() != kind::IDEM || !(self.must_stay)(entry.bytes())
+    /// An `IDEM` record is a promise: it stays under the policies for all keys, and while work goes on.
+    fn may_go(&self, entry: &Entry<'_, Collection>, now: Now) -> bool {
+        entry.kind() != kind::IDEM || self.policy.is_volatile() && !(self.must_stay)(entry.bytes(), now)
     }
 
     /// Takes a key into the pool if it deserves to go more than one that is there.
@@ -159,7 +160,7 @@ impl Shard {
             return false;
         }
         let found = if policy.is_random() {
-            self.choose_at_random()
+            self.choose_at_random(now)
         } else {
             self.choose_the_best(now)
         };
@@ -196,7 +197,7 @@ impl Shard {
                 let next = self.eviction.pool.last();
                 if rank < best.rank && next.is_some_and(|next| next.rank > rank) {
                     self.eviction.offer(rank, best.db, &best.key);
-                } else if self.eviction.may_go(&entry) {
+                } else if self.eviction.may_go(&entry, now) {
                     return Some((best.db, best.key));
                 }
             }
@@ -223,7 +224,7 @@ impl Shard {
             let Some(entry) = self.databases[db].sample(&self.heap, random, policy.is_volatile()) else {
                 continue;
             };
-            if self.eviction.may_go(&entry) {
+            if self.eviction.may_go(&entry, now) {
                 let rank = policy.rank(&entry, self.access, now);
                 self.eviction.offer(rank, db as u16, entry.key());
             }
@@ -231,7 +232,7 @@ impl Shard {
         true
     }
 
-    fn choose_at_random(&mut self) -> Option<(u16, Box<[u8]>)> {
+    fn choose_at_random(&mut self, now: Now) -> Option<(u16, Box<[u8]>)> {
         let is_volatile = self.eviction.policy.is_volatile();
         let databases = self.databases.len();
         for nth in 0..databases {
@@ -240,7 +241,7 @@ impl Shard {
                 let random = self.random();
                 match self.databases[db].sample(&self.heap, random, is_volatile) {
                     None => break,
-                    Some(entry) if self.eviction.may_go(&entry) => {
+                    Some(entry) if self.eviction.may_go(&entry, now) => {
                         self.eviction.next_db = (db + 1) % databases;
                         return Some((db as u16, entry.key().into()));
                     }
