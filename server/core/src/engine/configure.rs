@@ -93,6 +93,7 @@ impl World {
         shard.eviction.samples = options.count(Id::MaxMemorySamples);
         shard.access.lfu_log_factor = options.number(Id::LfuLogFactor) as u32;
         shard.access.lfu_decay_minutes = options.number(Id::LfuDecayTime) as u32;
+        self.observer.configure(&self.options);
         self.acl_log.len_max = options.count(Id::AclLogMaxLen);
         self.users.open_channels = options.number(Id::AclPubSubDefault) == 0;
     }

@@ -229,7 +229,7 @@ impl Engine {
         now: Now,
         reply: &mut Reply,
     ) -> Result<(), Box<Block>> {
-        let quick = stopwatch::is_quick(entry, args.len());
+        let quick = stopwatch::is_quick(entry, args.len()) && !self.world.observer.times_each();
         if !quick {
             self.world.settle_time();
         }
@@ -271,6 +271,11 @@ impl Engine {
         } else {
             let took_us = self.world.lap_us();
             self.world.stats.commands[entry.id as usize].usec += took_us;
+            self.world.observe(entry, args, caller.client, now, took_us);
+        }
+        if !self.world.observer.monitors.is_empty() {
+            self.world
+                .show_to_monitors(entry, args, caller.client, standing.db, now);
         }
         Ok(())
     }

@@ -84,6 +84,7 @@ impl World {
             rates: std::mem::take(&mut self.stats.rates),
             ..Default::default()
         };
+        self.observer.clear_histograms();
         self.acl_log.refused = Default::default();
         self.memory.peak = 0;
     }

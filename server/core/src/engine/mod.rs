@@ -14,6 +14,7 @@ mod dispatch;
 mod figures;
 pub mod host;
 mod identity;
+pub mod observe;
 mod paused;
 mod permission;
 pub mod product;
@@ -85,6 +86,7 @@ impl Engine {
     pub fn disconnect(&mut self, client: ClientId) {
         self.stop_waiting(client);
         self.world.pause.forget(client);
+        self.world.stop_monitor(client);
         if let Some(session) = self.world.sessions.close(client) {
             let moved = &mut self.world.stats.bytes_of_closed;
             moved.0 += session.traffic.bytes_in;

@@ -86,6 +86,8 @@ pub struct Session {
     pub commands: u64,
     pub reply_mode: ReplyMode,
     pub no_touch: bool,
+    /// `MONITOR`.
+    pub monitors: bool,
     pub blocked: Option<Box<Blocked>>,
     /// A command that `CLIENT PAUSE` holds back.
     pub paused: Option<Box<OwnedArgs>>,
@@ -141,6 +143,7 @@ impl Sessions {
             commands: 0,
             reply_mode: ReplyMode::On,
             no_touch: false,
+            monitors: false,
             blocked: None,
             paused: None,
             identity: Identity::new(default_user),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::figures::{MemoryMarks, Rates};
 use super::host::Host;
+use super::observe::Observer;
 use super::paused::Pause;
 use super::session::{ClientId, Sessions};
 use super::stopwatch::Stopwatch;
@@ -71,6 +72,7 @@ pub struct World {
     /// `true` while more memory is used than `maxmemory` and nothing could be evicted.
     pub out_of_memory: bool,
     pub(super) stopwatch: Stopwatch,
+    pub observer: Observer,
 }
 
 impl World {
@@ -97,6 +99,7 @@ impl World {
             memory: MemoryMarks::default(),
             out_of_memory: false,
             stopwatch: Stopwatch::default(),
+            observer: Observer::default(),
         }
     }
 

@@ -103,6 +103,7 @@ fn reset(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
         session.reply_mode = Default::default();
         session.no_touch = false;
     }
+    x.world.stop_monitor(x.caller.client);
     x.reply.set_proto(Protocol::Resp2);
     x.reply.simple("RESET");
     Ok(())

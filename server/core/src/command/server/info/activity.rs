@@ -80,3 +80,22 @@ pub(super) fn error_stats(x: &mut Exec<'_>, lines: &mut Lines) {
         lines.put(&format!("errorstat_{prefix}"), format_args!("count={count}"));
     }
 }
+
+pub(super) fn latency_stats(x: &mut Exec<'_>, lines: &mut Lines) {
+    let percentiles = x.world.options.percentiles();
+    for (entry, histogram) in COMMANDS.iter().zip(&x.world.observer.histograms) {
+        if histogram.total() > 0 {
+            let shown: Vec<String> = percentiles
+                .iter()
+                .map(|percent| {
+                    let us = histogram.percentile_ns(*percent) as f64 / 1000.0;
+                    format!("p{percent}={us:.3}")
+                })
+                .collect();
+            lines.put(
+                &format!("latency_percentiles_usec_{}", entry.full_name),
+                shown.join(","),
+            );
+        }
+    }
+}
