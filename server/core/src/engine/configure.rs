@@ -85,7 +85,7 @@ impl World {
             hll_sparse_max_bytes: options.count(Id::HllSparseMaxBytes),
             proto_max_bulk_len: options.count(Id::ProtoMaxBulkLen),
         };
-        shard.notify = Classes(options.number(Id::NotifyKeyspaceEvents) as u16);
+        shard.notify = Classes(options.number(Id::NotifyKeyspaceEvents) as u16).published();
         if shard.eviction.policy() != options.max_memory_policy() {
             shard.set_eviction_policy(options.max_memory_policy());
         }

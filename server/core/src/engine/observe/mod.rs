@@ -104,7 +104,7 @@ impl World {
             "command"
         };
         self.observer.latency.note(event, now.ms() / 1000, took_us / 1000);
-        if entry.flags.has(Flags::SKIP_SLOWLOG) {
+        if entry.flags.has(Flags::SKIP_COMMANDLOG) {
             return;
         }
         let (addr, name) = self.sessions.get(client).map_or((&b""[..], &b""[..]), |session| {

@@ -34,7 +34,7 @@ pub(super) fn stats(x: &mut Exec<'_>, lines: &mut Lines) {
     lines.put("current_eviction_exceeded_time", 0);
     lines.put("keyspace_hits", shard.stats.hits);
     lines.put("keyspace_misses", shard.stats.misses);
-    let [channels, patterns, shard_channels] = world.subscribed_names();
+    let [channels, patterns, shard_channels] = world.directory.counts();
     lines.put("pubsub_channels", channels);
     lines.put("pubsub_patterns", patterns);
     lines.put("pubsubshard_channels", shard_channels);
