@@ -54,8 +54,6 @@ pub enum Failure {
     Error(Error),
     /// Wait until one of the keys changes or the time is up. Nothing was written or changed.
     Block(Box<Block>),
-    /// The client's queued commands are to run now; their replies are this one's.
-    RunQueued,
 }
 
 impl From<Error> for Failure {
@@ -71,6 +69,9 @@ pub struct Block {
     pub keys: OwnedArgs,
     /// Unix milliseconds; `None` waits for ever.
     pub deadline_ms: Option<u64>,
+    /// Try again then, although no key was touched; the wait goes on if the command blocks again, which
+    /// names the next such time.
+    pub wake_ms: Option<u64>,
     pub on_timeout: OnTimeout,
 }
 
@@ -103,7 +104,19 @@ impl Exec<'_> {
         Err(Failure::Block(Box::new(Block {
             keys: OwnedArgs::from_words(keys),
             deadline_ms,
+            wake_ms: None,
             on_timeout,
         })))
+    }
+
+    /// Waits for `key`, or for `wake_ms` (Unix milliseconds, after now) when something ends by itself; when
+    /// the time is up the command is run again and must answer. Only where `may_block` says so.
+    pub fn block_until(&mut self, key: &[u8], timeout_ms: u64, wake_ms: u64) -> Outcome {
+        let outcome = self.block(std::iter::once(key), timeout_ms, OnTimeout::RunAgain);
+        if let Err(Failure::Block(mut block)) = outcome {
+            block.wake_ms = Some(wake_ms);
+            return Err(Failure::Block(block));
+        }
+        outcome
     }
 }

@@ -1,12 +1,16 @@
 //! Which words of a command are keys: read from its key specs, for routing, ACL and `COMMAND GETKEYS`.
 
 use super::args::Args;
+use super::native;
 use super::spec::{Begin, Command, Find, KeyFlags, KeySpec, OW_UPDATE, RO_ACCESS};
 use crate::text::fold;
 
 /// Calls `visit(position, flags)` for each key. `None` where the specs cannot tell (bad counts): the
 /// command itself will refuse it. Flags that depend on options are those of this very command.
 pub fn for_each_key(command: &Command, args: Args<'_>, mut visit: impl FnMut(usize, KeyFlags)) -> Option<()> {
+    if command.name == "limit" {
+        return native::limit::for_each_key(args, visit);
+    }
     for spec in command.keys {
         if spec.flags.has(KeyFlags::VARIABLE) {
             let flags = exact_flags(command, spec.flags, args);
@@ -115,8 +119,8 @@ pub fn first_key(command: &Command, args: Args<'_>) -> Option<usize> {
         Some(KeySpec {
             begin: Begin::Index(at),
             find: Find::Range { .. },
-            ..
-        }) => ((*at as usize) < args.len()).then_some(*at as usize),
+            flags,
+        }) if !flags.has(KeyFlags::INCOMPLETE) => ((*at as usize) < args.len()).then_some(*at as usize),
         _ => {
             let mut first = None;
             for_each_key(command, args, |at, _| {

@@ -16,7 +16,7 @@ pub mod hyperloglog;
 pub mod introspect;
 pub mod keys;
 pub mod list;
-pub mod pubsub;
+pub mod native;
 pub mod server;
 pub mod set;
 pub mod sorted_set;
@@ -24,7 +24,6 @@ pub mod spec;
 pub mod string;
 pub mod table;
 pub mod timeout;
-pub mod transaction;
 
 pub use args::{Args, OwnedArgs};
 pub use spec::Command;
@@ -40,10 +39,9 @@ pub const FAMILIES: &[&[Command]] = &[
     introspect::COMMANDS,
     server::COMMANDS,
     list::COMMANDS,
-    pubsub::COMMANDS,
-    transaction::COMMANDS,
     sorted_set::COMMANDS,
     hash::COMMANDS,
     set::COMMANDS,
     string::COMMANDS,
+    native::COMMANDS,
 ];

@@ -43,7 +43,7 @@ bits! {
         LOADING = 8, "loading";
         STALE = 9, "stale";
         SKIP_MONITOR = 10, "skip_monitor";
-        SKIP_COMMANDLOG = 11, "skip_commandlog";
+        SKIP_SLOWLOG = 11, "skip_slowlog";
         ASKING = 12, "asking";
         FAST = 13, "fast";
         NO_AUTH = 14, "no_auth";

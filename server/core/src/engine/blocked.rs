@@ -1,7 +1,8 @@
 //! Commands that wait for a key: who is served when it changes, in which order, and when time is up.
 //!
 //! A waiting command is kept whole and run again when one of its keys is touched and holds what it waits
-//! for; it answers or goes on waiting, with its first deadline and its place in the queue. Serving may touch
+//! for; it answers or goes on waiting, with its first deadline and its place in the queue. A command may also
+//! name a time at which it wants to be tried again. Serving may touch
 //! keys that others wait for (`BLMOVE`): that goes on until no key is ready. Deadlines stand in order, so
 //! that neither asking for the next one nor serving it walks those who wait.
 
@@ -31,20 +32,22 @@ impl Engine {
         for key in block.keys.view().iter() {
             self.shard.interest.block(session.db, key, ticket, client);
         }
-        if let Some(deadline_ms) = block.deadline_ms {
-            self.world.deadlines.insert((deadline_ms, client));
-        }
-        session.blocked = Some(Box::new(Blocked {
+        let blocked = Box::new(Blocked {
             command: entry.id,
             args: args.to_owned(),
             keys: block.keys,
             db: session.db,
             ticket,
             deadline_ms: block.deadline_ms,
+            wake_ms: block.wake_ms,
             on_timeout: block.on_timeout,
             since_ms: now.ms(),
             silent: session.reply_mode != ReplyMode::On,
-        }));
+        });
+        if let Some(next_ms) = blocked.next_ms() {
+            self.world.deadlines.insert((next_ms, client));
+        }
+        session.blocked = Some(blocked);
         self.world.blocked_count += 1;
     }
 
@@ -54,8 +57,8 @@ impl Engine {
         for key in blocked.keys.view().iter() {
             self.shard.interest.unblock(blocked.db, key, blocked.ticket);
         }
-        if let Some(deadline_ms) = blocked.deadline_ms {
-            self.world.deadlines.remove(&(deadline_ms, client));
+        if let Some(next_ms) = blocked.next_ms() {
+            self.world.deadlines.remove(&(next_ms, client));
         }
         self.world.blocked_count -= 1;
         Some(blocked)
@@ -80,8 +83,9 @@ impl Engine {
         self.world.unblocked.push(client);
     }
 
-    /// Runs again what waits for keys that changed, until no key is ready.
+    /// Marks watchers and runs again what waits for keys that changed, until no key is ready.
     pub(super) fn serve_ready(&mut self, now: Now) {
+        self.shard.interest.dirty.clear();
         while let Some((db, key)) = self.shard.interest.next_ready() {
             // Who begins to wait because of this very round is not part of it.
             let last = self.shard.interest.last_ticket();
@@ -149,7 +153,7 @@ impl Engine {
                     self.release(client, &blocked, |out| out.raw(&bytes));
                 }
             }
-            Err(_) => {
+            Err(block) => {
                 if let Some(blocked) = self
                     .world
                     .sessions
@@ -157,6 +161,11 @@ impl Engine {
                     .and_then(|s| s.blocked.as_mut())
                 {
                     blocked.args = args;
+                    let before = blocked.next_ms();
+                    // Later than now, so that time passes between two tries.
+                    blocked.wake_ms = block.wake_ms.map(|wake_ms| wake_ms.max(now.ms() + 1));
+                    let next = blocked.next_ms();
+                    self.world.reschedule(client, before, next);
                 }
             }
         }
@@ -168,12 +177,18 @@ impl Engine {
             && deadline_ms <= now.ms()
         {
             self.world.deadlines.pop_first();
-            let blocked = self.world.sessions.get(client).and_then(|s| s.blocked.as_ref());
-            match blocked.map(|blocked| blocked.on_timeout) {
+            let blocked = self
+                .world
+                .sessions
+                .get_mut(client)
+                .and_then(|s| s.blocked.as_mut());
+            let is_up = |blocked: &Blocked| blocked.deadline_ms.is_some_and(|at| at <= now.ms());
+            match blocked.map(|blocked| is_up(blocked).then_some(blocked.on_timeout)) {
                 None => {}
-                Some(OnTimeout::Null) => drop(self.end_wait(client, Reply::null)),
-                Some(OnTimeout::NullArray) => drop(self.end_wait(client, Reply::null_array)),
-                Some(OnTimeout::RunAgain) => self.try_again(client, now, false),
+                Some(None) => self.try_again(client, now, true),
+                Some(Some(OnTimeout::Null)) => drop(self.end_wait(client, Reply::null)),
+                Some(Some(OnTimeout::NullArray)) => drop(self.end_wait(client, Reply::null_array)),
+                Some(Some(OnTimeout::RunAgain)) => self.try_again(client, now, false),
             }
             self.settle(now);
         }

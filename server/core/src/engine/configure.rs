@@ -83,9 +83,10 @@ impl World {
             zset_max_listpack_value: options.count(Id::ZsetMaxListpackValue),
             list_max_listpack_size: options.number(Id::ListMaxListpackSize),
             hll_sparse_max_bytes: options.count(Id::HllSparseMaxBytes),
+            idem_max_result: options.count(Id::IdemMaxResult),
             proto_max_bulk_len: options.count(Id::ProtoMaxBulkLen),
         };
-        shard.notify = Classes(options.number(Id::NotifyKeyspaceEvents) as u16).published();
+        shard.notify = Classes(options.number(Id::NotifyKeyspaceEvents) as u16);
         if shard.eviction.policy() != options.max_memory_policy() {
             shard.set_eviction_policy(options.max_memory_policy());
         }
@@ -93,7 +94,6 @@ impl World {
         shard.eviction.samples = options.count(Id::MaxMemorySamples);
         shard.access.lfu_log_factor = options.number(Id::LfuLogFactor) as u32;
         shard.access.lfu_decay_minutes = options.number(Id::LfuDecayTime) as u32;
-        self.observer.configure(&self.options);
         self.acl_log.len_max = options.count(Id::AclLogMaxLen);
         self.users.open_channels = options.number(Id::AclPubSubDefault) == 0;
     }

@@ -67,8 +67,7 @@ pub const FLAGS: &[u8] = b"NOSMPxbtRBdcuAUreTiIE";
 /// One letter for each thing that is special about the connection; `N` for none.
 pub fn flags(session: &Session) -> Vec<u8> {
     let pairs = [
-        (b'O', session.monitors),
-        (b'P', session.is_subscribed()),
+        (b'P', session.subscriptions() != [0, 0, 0]),
         (b'x', session.in_multi()),
         (b'b', session.blocked.is_some() || session.paused.is_some()),
         (b'd', session.watch_broken()),

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use super::identity::Identity;
-use super::transaction::Transaction;
 use crate::acl::User;
 use crate::command::OwnedArgs;
 use crate::exec::OnTimeout;
 use crate::keyspace::interest::Ticket;
-use crate::pubsub::Listening;
 use crate::resp::Protocol;
 
 /// Names a session for as long as the process lives: a serial number that only grows, and the place where
@@ -55,10 +53,19 @@ pub struct Blocked {
     /// Its place in the queues of its keys.
     pub ticket: Ticket,
     pub deadline_ms: Option<u64>,
+    /// When it is tried again without a change to its keys.
+    pub wake_ms: Option<u64>,
     pub on_timeout: OnTimeout,
     pub since_ms: u64,
     /// `CLIENT REPLY` was off or skipping when the wait began: its end is not answered.
     pub silent: bool,
+}
+
+impl Blocked {
+    /// When time alone has something to do with it.
+    pub fn next_ms(&self) -> Option<u64> {
+        self.deadline_ms.into_iter().chain(self.wake_ms).min()
+    }
 }
 
 /// What the socket's side counts, for `CLIENT LIST` and `INFO`. Bytes.
@@ -88,15 +95,10 @@ pub struct Session {
     pub commands: u64,
     pub reply_mode: ReplyMode,
     pub no_touch: bool,
-    /// `MONITOR`.
-    pub monitors: bool,
     pub blocked: Option<Box<Blocked>>,
     /// A command that `CLIENT PAUSE` holds back.
     pub paused: Option<Box<OwnedArgs>>,
     pub identity: Identity,
-    pub(super) transaction: Option<Box<Transaction>>,
-    /// Never empty where there is one.
-    pub(super) listening: Option<Box<Listening>>,
     /// Close once what is owed has been sent.
     pub closing: bool,
     pub traffic: Traffic,
@@ -116,11 +118,7 @@ impl Session {
     /// Whatever makes one special must be named here.
     #[inline]
     pub(super) fn is_plain(&self) -> bool {
-        self.reply_mode == ReplyMode::On
-            && !self.closing
-            && self.identity.is_unrestricted()
-            && self.transaction.is_none()
-            && self.listening.is_none()
+        self.reply_mode == ReplyMode::On && !self.closing && self.identity.is_unrestricted()
     }
 }
 
@@ -152,12 +150,9 @@ impl Sessions {
             commands: 0,
             reply_mode: ReplyMode::On,
             no_touch: false,
-            monitors: false,
             blocked: None,
             paused: None,
             identity: Identity::new(default_user),
-            transaction: None,
-            listening: None,
             closing: false,
             traffic: Traffic::default(),
         }));

@@ -1,11 +1,9 @@
 //! What an owner thread knows beside its keyspaces: sessions, statistics, and what is on its way out.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use super::figures::{MemoryMarks, Rates};
 use super::host::Host;
-use super::observe::Observer;
 use super::paused::Pause;
 use super::session::{ClientId, Sessions};
 use super::stopwatch::Stopwatch;
@@ -13,14 +11,12 @@ use super::unblock::UnblockAs;
 use crate::acl::{AclLog, Users};
 use crate::command::COMMANDS;
 use crate::options::Options;
-use crate::pubsub::Directory;
 use crate::resp::Reply;
 
 /// Bytes for a client other than the one whose command runs (or pushes to it), in order.
 pub struct Parcel {
     pub client: ClientId,
-    /// Shared by all who are sent the same.
-    pub bytes: Rc<[u8]>,
+    pub bytes: Vec<u8>,
 }
 
 /// Calls and time of one command. Microseconds.
@@ -64,8 +60,6 @@ pub struct World {
     /// Waits that `CLIENT UNBLOCK` ends once its own command is done.
     pub(super) unblock_requests: Vec<(ClientId, UnblockAs)>,
     pub pause: Pause,
-    /// Who listens to what.
-    pub directory: Directory,
     pub users: Users,
     pub acl_log: AclLog,
     pub options: Options,
@@ -77,7 +71,6 @@ pub struct World {
     /// `true` while more memory is used than `maxmemory` and nothing could be evicted.
     pub out_of_memory: bool,
     pub(super) stopwatch: Stopwatch,
-    pub observer: Observer,
 }
 
 impl World {
@@ -95,7 +88,6 @@ impl World {
             deadlines: BTreeSet::new(),
             unblock_requests: Vec::new(),
             pause: Pause::default(),
-            directory: Directory::default(),
             users: Users::default(),
             acl_log: AclLog::default(),
             options: Options::default(),
@@ -105,7 +97,6 @@ impl World {
             memory: MemoryMarks::default(),
             out_of_memory: false,
             stopwatch: Stopwatch::default(),
-            observer: Observer::default(),
         }
     }
 
@@ -114,6 +105,16 @@ impl World {
     #[inline]
     pub(super) fn is_calm(&self) -> bool {
         !self.out_of_memory && !self.pause.is_on() && self.unblock_requests.is_empty()
+    }
+
+    /// Moves a waiting client to another time.
+    pub(super) fn reschedule(&mut self, client: ClientId, before_ms: Option<u64>, next_ms: Option<u64>) {
+        if let Some(before_ms) = before_ms {
+            self.deadlines.remove(&(before_ms, client));
+        }
+        if let Some(next_ms) = next_ms {
+            self.deadlines.insert((next_ms, client));
+        }
     }
 
     /// Whether the caller has something to carry out.
@@ -129,7 +130,7 @@ impl World {
             write(&mut reply);
             self.outbox.push(Parcel {
                 client,
-                bytes: reply.take().into(),
+                bytes: reply.take(),
             });
         }
     }

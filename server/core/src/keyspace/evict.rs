@@ -10,6 +10,7 @@ use super::{AccessPolicy, Classes, Collection, Db, Shard, kind};
 use crate::effect::Effect;
 use crate::exec::Now;
 use crate::memory::Entry;
+use crate::value::idem;
 
 /// `maxmemory-policy`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -99,7 +100,7 @@ impl Default for Eviction {
             limit_bytes: 0,
             policy: Policy::default(),
             samples: 5,
-            must_stay: |_, _| true,
+            must_stay: idem::is_running,
             pool: Vec::with_capacity(POOL),
             next_db: 0,
         }

@@ -18,6 +18,8 @@ pub struct Limits {
     pub hll_sparse_max_bytes: usize,
     /// Longest string that a command may make, bytes.
     pub proto_max_bulk_len: usize,
+    /// Longest result that `IDEM COMPLETE` keeps, bytes.
+    pub idem_max_result: usize,
 }
 
 impl Default for Limits {
@@ -33,6 +35,7 @@ impl Default for Limits {
             list_max_listpack_size: -2,
             hll_sparse_max_bytes: 3000,
             proto_max_bulk_len: 512 << 20,
+            idem_max_result: 64 * 1024,
         }
     }
 }

@@ -21,7 +21,6 @@ mod kinds;
 pub mod limits;
 mod strings;
 mod transfer;
-pub mod weight;
 
 pub use access::AccessPolicy;
 pub use collection::Collection;
@@ -155,6 +154,12 @@ impl Shard {
     pub fn next_generation(&mut self) -> u64 {
         self.generation += 1;
         self.generation
+    }
+
+    /// The next fence: higher than every one before it, whatever becomes of the keys.
+    pub fn next_fence(&mut self) -> u64 {
+        self.fence += 1;
+        self.fence
     }
 
     /// Takes a large collection whose key is gone: small ones are freed now, large ones later in slices.

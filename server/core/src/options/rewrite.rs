@@ -38,8 +38,7 @@ impl Options {
                 && self.value(row.id) != defaults.value(row.id)
         };
         let missing: Vec<&Row> = ROWS.iter().filter(missing).collect();
-        let adds = !missing.is_empty() || !users.is_empty();
-        if adds && !marked {
+        if !marked && !(missing.is_empty() && users.is_empty()) {
             push_line(&mut out, MARK.as_bytes());
         }
         for row in missing {

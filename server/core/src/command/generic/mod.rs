@@ -13,7 +13,6 @@ mod ttl;
 #[cfg(test)]
 mod tests;
 
-pub use object::encoding_of;
 pub use rows::COMMANDS;
 pub use sort::refused_pattern;
 

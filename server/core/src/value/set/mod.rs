@@ -13,7 +13,6 @@ pub use writer::SetWriter;
 
 use std::convert::Infallible;
 
-use crate::keyspace::weight::table_bytes;
 use crate::keyspace::{Collection, kind};
 use crate::memory::{Entry, Expiry, Heap, NewValue, Table, Value};
 
@@ -30,11 +29,6 @@ impl SetTable {
             generation,
             members: Table::new(),
         }
-    }
-
-    /// Bytes taken, about; see [`table_bytes`].
-    pub fn bytes(&self, heap: &Heap, samples: usize) -> usize {
-        size_of::<Self>() + table_bytes(&self.members, heap, samples)
     }
 
     /// The same members as a set of its own, of that generation.

@@ -6,7 +6,6 @@ use crate::engine::describe::{FLAGS, capabilities, flags};
 use crate::engine::session::Session;
 use crate::error::{Error, SYNTAX};
 use crate::exec::Now;
-use crate::options::OutputClass;
 use crate::text::escape::cut;
 use crate::text::fold;
 use crate::text::number::parse_i64;
@@ -231,9 +230,10 @@ impl Test<'_> {
 }
 
 fn kind_of(session: &Session) -> Kind {
-    match session.output_class() {
-        OutputClass::PubSub => Kind::PubSub,
-        OutputClass::Normal | OutputClass::Replica => Kind::Normal,
+    if session.subscriptions() == [0, 0, 0] {
+        Kind::Normal
+    } else {
+        Kind::PubSub
     }
 }
 
