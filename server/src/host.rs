@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use ruvio_core::engine::{CpuTimes, Host, MemoryFigures, ProcessFacts};
@@ -75,6 +75,10 @@ impl Host for Process {
 
     fn shut_down(&self) {
         self.node.stop.notify_one();
+    }
+
+    fn sleep_us(&self, us: u64) {
+        std::thread::sleep(Duration::from_micros(us));
     }
 
     fn reserve_clients(&self, count: usize) -> Result<(), usize> {

@@ -54,6 +54,8 @@ pub enum Failure {
     Error(Error),
     /// Wait until one of the keys changes or the time is up. Nothing was written or changed.
     Block(Box<Block>),
+    /// The client's queued commands are to run now; their replies are this one's.
+    RunQueued,
 }
 
 impl From<Error> for Failure {

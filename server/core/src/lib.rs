@@ -13,6 +13,7 @@ pub mod exec;
 pub mod keyspace;
 pub mod memory;
 pub mod options;
+pub mod pubsub;
 pub mod resp;
 pub mod text;
 pub mod value;

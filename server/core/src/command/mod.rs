@@ -17,6 +17,7 @@ pub mod introspect;
 pub mod keys;
 pub mod list;
 pub mod native;
+pub mod pubsub;
 pub mod server;
 pub mod set;
 pub mod sorted_set;
@@ -24,6 +25,7 @@ pub mod spec;
 pub mod string;
 pub mod table;
 pub mod timeout;
+pub mod transaction;
 
 pub use args::{Args, OwnedArgs};
 pub use spec::Command;
@@ -39,6 +41,8 @@ pub const FAMILIES: &[&[Command]] = &[
     introspect::COMMANDS,
     server::COMMANDS,
     list::COMMANDS,
+    pubsub::COMMANDS,
+    transaction::COMMANDS,
     sorted_set::COMMANDS,
     hash::COMMANDS,
     set::COMMANDS,

@@ -43,7 +43,7 @@ bits! {
         LOADING = 8, "loading";
         STALE = 9, "stale";
         SKIP_MONITOR = 10, "skip_monitor";
-        SKIP_SLOWLOG = 11, "skip_slowlog";
+        SKIP_COMMANDLOG = 11, "skip_commandlog";
         ASKING = 12, "asking";
         FAST = 13, "fast";
         NO_AUTH = 14, "no_auth";

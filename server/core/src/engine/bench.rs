@@ -7,7 +7,7 @@ use crate::effect::Decoder;
 use crate::effect::apply::apply;
 use crate::engine::session::ClientId;
 use crate::exec::Now;
-use crate::keyspace::{Shard, compare};
+use crate::keyspace::{Classes, Shard, compare};
 use crate::resp::{Protocol, Reply, Span, inline};
 use crate::text::escape;
 
@@ -18,6 +18,8 @@ pub struct Bench {
     pub now_ms: u64,
     /// A second shard that gets every effect.
     follower: Option<Shard>,
+    /// Hears of keyspace events.
+    listener: Option<ClientId>,
 }
 
 pub const START_MS: u64 = testing::NOW_MS;
@@ -36,6 +38,7 @@ impl Bench {
             client,
             now_ms: START_MS,
             follower: None,
+            listener: None,
         }
     }
 
@@ -105,11 +108,27 @@ impl Bench {
         }
     }
 
-    /// Names of the keyspace events since they were last taken; switch classes on first.
+    /// Has keyspace events of these classes published, and listens to them.
+    pub fn listen(&mut self, classes: Classes) {
+        self.engine.shard.notify = Classes(classes.0 | Classes::KEYEVENT.0);
+        let listener = testing::connect(&mut self.engine);
+        testing::run(&mut self.engine, listener, "PSUBSCRIBE __keyevent@*");
+        self.listener = Some(listener);
+    }
+
+    /// The keyspace events since they were last taken, as `name key`.
     pub fn events(&mut self) -> Vec<String> {
-        let events = std::mem::take(&mut self.engine.shard.events);
-        let text = |e: &crate::keyspace::Event| format!("{} {}", e.name, String::from_utf8_lossy(&e.key));
-        events.iter().map(text).collect()
+        let listener = self.listener.expect("listen first");
+        // Tests that change the shard themselves have no command to follow.
+        self.engine.publish_events();
+        let messages = testing::received(&mut self.engine, listener);
+        let lines: Vec<&str> = messages.split("\r\n").collect();
+        // `*4`, then a length and a text each: `pmessage`, the pattern, the channel, the key.
+        let event = |message: &[&str]| {
+            let (_, name) = message[6].split_once("__:").expect("a channel of events");
+            format!("{name} {}", message[8])
+        };
+        lines.chunks_exact(9).map(event).collect()
     }
 
     /// Gives the follower what there is, if there is a follower.

@@ -83,9 +83,8 @@ impl Engine {
         self.world.unblocked.push(client);
     }
 
-    /// Marks watchers and runs again what waits for keys that changed, until no key is ready.
+    /// Runs again what waits for keys that changed, until no key is ready.
     pub(super) fn serve_ready(&mut self, now: Now) {
-        self.shard.interest.dirty.clear();
         while let Some((db, key)) = self.shard.interest.next_ready() {
             // Who begins to wait because of this very round is not part of it.
             let last = self.shard.interest.last_ticket();

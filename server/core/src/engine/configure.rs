@@ -86,7 +86,7 @@ impl World {
             idem_max_result: options.count(Id::IdemMaxResult),
             proto_max_bulk_len: options.count(Id::ProtoMaxBulkLen),
         };
-        shard.notify = Classes(options.number(Id::NotifyKeyspaceEvents) as u16);
+        shard.notify = Classes(options.number(Id::NotifyKeyspaceEvents) as u16).published();
         if shard.eviction.policy() != options.max_memory_policy() {
             shard.set_eviction_policy(options.max_memory_policy());
         }
@@ -94,6 +94,7 @@ impl World {
         shard.eviction.samples = options.count(Id::MaxMemorySamples);
         shard.access.lfu_log_factor = options.number(Id::LfuLogFactor) as u32;
         shard.access.lfu_decay_minutes = options.number(Id::LfuDecayTime) as u32;
+        self.observer.configure(&self.options);
         self.acl_log.len_max = options.count(Id::AclLogMaxLen);
         self.users.open_channels = options.number(Id::AclPubSubDefault) == 0;
     }

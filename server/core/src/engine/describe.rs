@@ -67,7 +67,8 @@ pub const FLAGS: &[u8] = b"NOSMPxbtRBdcuAUreTiIE";
 /// One letter for each thing that is special about the connection; `N` for none.
 pub fn flags(session: &Session) -> Vec<u8> {
     let pairs = [
-        (b'P', session.subscriptions() != [0, 0, 0]),
+        (b'O', session.monitors),
+        (b'P', session.is_subscribed()),
         (b'x', session.in_multi()),
         (b'b', session.blocked.is_some() || session.paused.is_some()),
         (b'd', session.watch_broken()),

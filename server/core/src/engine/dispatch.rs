@@ -3,7 +3,6 @@
 use super::session::{ClientId, ReplyMode, Session};
 use super::stopwatch;
 use super::{Ahead, Engine, Flow};
-use crate::command::spec::Flags;
 use crate::command::{Args, COMMANDS, Entry};
 use crate::error::{self, Error};
 use crate::exec::{Block, Caller, Exec, Failure, Now};
@@ -11,11 +10,13 @@ use crate::keyspace::{Db, Hint};
 use crate::resp::{Protocol, Reply};
 
 /// What of a session the running of a command depends on: read once.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Standing {
     db: u16,
     no_touch: bool,
     unrestricted: bool,
+    /// In a transaction, or listening: few commands do what they otherwise do.
+    bound: bool,
 }
 
 impl Standing {
@@ -24,7 +25,16 @@ impl Standing {
             db: session.db,
             no_touch: session.no_touch,
             unrestricted: session.identity.is_unrestricted(),
+            bound: session.in_multi() || session.is_subscribed(),
         }
+    }
+
+    pub(super) fn is_unrestricted(self) -> bool {
+        self.unrestricted
+    }
+
+    pub(super) fn is_bound(self) -> bool {
+        self.bound
     }
 }
 
@@ -132,7 +142,7 @@ impl Engine {
             Err(error) => {
                 // Strangers are not told what there is.
                 let error = self.check_login(client, ahead.entry).err().unwrap_or(error);
-                self.reject(error, reply);
+                self.refuse(client, ahead.entry, error, reply);
                 false
             }
             Ok(entry) => {
@@ -175,11 +185,14 @@ impl Engine {
     ) -> bool {
         if let Err(error) = self.admit(client, standing, entry, args, now) {
             self.world.stats.commands[entry.id as usize].rejected += 1;
-            self.reject(error, reply);
+            self.refuse(client, Some(entry), error, reply);
             return false;
         }
         if self.world.pause.is_on() && self.world.hold_back(client, entry, args, now) {
             return true;
+        }
+        if standing.bound && self.queue(client, entry, args, reply) {
+            return false;
         }
         let caller = Caller {
             client,
@@ -207,13 +220,21 @@ impl Engine {
     ) -> Result<(), Error> {
         if !standing.unrestricted {
             self.check_login(client, Some(entry))?;
+        }
+        if standing.bound {
+            self.check_no_multi(client, entry)?;
+        }
+        if !standing.unrestricted {
             self.check_rules(client, entry, args, now)?;
         }
-        if entry.flags.has(Flags::DENYOOM) {
+        if self.needs_memory(client, standing, entry) {
             self.make_room_for_command(now);
             if self.world.out_of_memory {
                 return Err(error::OOM);
             }
+        }
+        if standing.bound {
+            self.check_subscriber(client, entry)?;
         }
         Ok(())
     }
@@ -229,7 +250,7 @@ impl Engine {
         now: Now,
         reply: &mut Reply,
     ) -> Result<(), Box<Block>> {
-        let quick = stopwatch::is_quick(entry, args.len());
+        let quick = stopwatch::is_quick(entry, args.len()) && !self.world.observer.times_each();
         if !quick {
             self.world.settle_time();
         }
@@ -261,6 +282,10 @@ impl Engine {
                 reply.truncate(start);
                 return Err(block);
             }
+            Err(Failure::RunQueued) => {
+                self.run_queued(caller.client, now, reply);
+                false
+            }
         };
         let stats = &mut self.world.stats.commands[entry.id as usize];
         stats.calls += 1;
@@ -271,6 +296,11 @@ impl Engine {
         } else {
             let took_us = self.world.lap_us();
             self.world.stats.commands[entry.id as usize].usec += took_us;
+            self.world.observe(entry, args, caller.client, now, took_us);
+        }
+        if !self.world.observer.monitors.is_empty() {
+            self.world
+                .show_to_monitors(entry, args, caller.client, standing.db, now);
         }
         Ok(())
     }
@@ -286,13 +316,17 @@ impl Engine {
         reply.error(error.text());
     }
 
-    /// What follows every command: watchers are told, those who wait are served, until nothing is left.
+    /// What follows every command: events are published, watchers are told, those who wait are served, until
+    /// nothing is left.
     pub(super) fn settle(&mut self, now: Now) {
+        self.publish_events();
         if !self.world.unblock_requests.is_empty() {
             self.serve_unblock_requests(now);
         }
         if !self.shard.interest.is_empty() {
             self.serve_ready(now);
+            self.world.break_watches(&mut self.shard.interest);
+            self.publish_events();
         }
     }
 }

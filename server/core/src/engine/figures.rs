@@ -69,14 +69,6 @@ impl World {
         moved
     }
 
-    /// Channels, patterns and shard channels that somebody listens to.
-    pub fn subscribed_names(&self) -> [usize; 3] {
-        self.sessions.iter().fold([0; 3], |sum, session| {
-            let own = session.subscriptions();
-            [0, 1, 2].map(|at| sum[at] + own[at])
-        })
-    }
-
     /// `CONFIG RESETSTAT`.
     pub fn reset_stats(&mut self) {
         self.stats = super::world::Stats {
@@ -84,6 +76,7 @@ impl World {
             rates: std::mem::take(&mut self.stats.rates),
             ..Default::default()
         };
+        self.observer.clear_histograms();
         self.acl_log.refused = Default::default();
         self.memory.peak = 0;
     }

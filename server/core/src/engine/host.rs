@@ -59,6 +59,9 @@ pub trait Host {
     /// `debug`, `verbose`, `notice`, `warning` or `nothing`.
     fn set_log_level(&self, _level: &str) {}
 
+    /// Stands still: `DEBUG SLEEP`.
+    fn sleep_us(&self, _us: u64) {}
+
     /// A monotonic clock, microseconds. Read once a command, for statistics only.
     fn clock_us(&self) -> u64;
 

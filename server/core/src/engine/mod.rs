@@ -4,6 +4,9 @@
 //! It knows neither sockets nor threads. The server calls [`Engine::execute`] for each command in the
 //! order of its turn, takes `world.outbox`, `world.closing` and `world.unblocked` after it, and calls
 //! [`Engine::tick`] now and then.
+//!
+//! Invariant: the effects that one call of [`Engine::execute`] leaves in `shard.effects` belong together. A
+//! transaction runs within one call, so whoever takes effects between calls never takes half of one.
 
 #[cfg(test)]
 pub(crate) mod bench;
@@ -14,6 +17,7 @@ mod dispatch;
 mod figures;
 pub mod host;
 mod identity;
+pub mod observe;
 mod paused;
 mod permission;
 pub mod product;
@@ -21,10 +25,15 @@ mod room;
 #[cfg(test)]
 mod room_tests;
 pub mod session;
-mod standing;
 pub(crate) mod stopwatch;
 #[cfg(test)]
+mod subscription_tests;
+mod subscriptions;
+#[cfg(test)]
 pub(crate) mod testing;
+mod transaction;
+#[cfg(test)]
+mod transaction_tests;
 mod unblock;
 mod world;
 
@@ -85,6 +94,9 @@ impl Engine {
     pub fn disconnect(&mut self, client: ClientId) {
         self.stop_waiting(client);
         self.world.pause.forget(client);
+        self.world.stop_monitor(client);
+        self.world.end_transaction(client, &mut self.shard.interest);
+        self.world.unsubscribe_all(client);
         if let Some(session) = self.world.sessions.close(client) {
             let moved = &mut self.world.stats.bytes_of_closed;
             moved.0 += session.traffic.bytes_in;
@@ -147,12 +159,8 @@ impl Engine {
 
     /// By which of `client-output-buffer-limit`'s classes the client is held.
     pub fn output_class(&self, client: ClientId) -> OutputClass {
-        let subscribed = |session: &session::Session| session.subscriptions().iter().any(|count| *count > 0);
-        if self.world.sessions.get(client).is_some_and(subscribed) {
-            OutputClass::PubSub
-        } else {
-            OutputClass::Normal
-        }
+        let session = self.world.sessions.get(client);
+        session.map_or(OutputClass::Normal, session::Session::output_class)
     }
 
     /// Begins a turn: reads the clock from which the first command's time is counted.

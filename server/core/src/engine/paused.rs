@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::session::{ClientId, ReplyMode};
-use super::{Engine, Flow, World};
+use super::{Engine, Flow, Parcel, World};
 use crate::command::spec::Flags;
 use crate::command::{Args, Entry};
 use crate::exec::Now;
@@ -121,9 +121,11 @@ impl Engine {
                 continue;
             };
             let mut reply = Reply::default();
+            let before = self.world.outbox.len();
             let flow = self.execute(client, args.view(), now, &mut reply);
-            let bytes = reply.take();
-            self.world.send(client, |out| out.raw(&bytes));
+            // What the command sent to its own client goes behind its reply.
+            let bytes = reply.take().into();
+            self.world.outbox.insert(before, Parcel { client, bytes });
             match flow {
                 Flow::Continue => self.world.unblocked.push(client),
                 Flow::Blocked => {}

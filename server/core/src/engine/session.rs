@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::identity::Identity;
+use super::transaction::Transaction;
 use crate::acl::User;
 use crate::command::OwnedArgs;
 use crate::exec::OnTimeout;
 use crate::keyspace::interest::Ticket;
+use crate::pubsub::Listening;
 use crate::resp::Protocol;
 
 /// Names a session for as long as the process lives: a serial number that only grows, and the place where
@@ -95,10 +97,15 @@ pub struct Session {
     pub commands: u64,
     pub reply_mode: ReplyMode,
     pub no_touch: bool,
+    /// `MONITOR`.
+    pub monitors: bool,
     pub blocked: Option<Box<Blocked>>,
     /// A command that `CLIENT PAUSE` holds back.
     pub paused: Option<Box<OwnedArgs>>,
     pub identity: Identity,
+    pub(super) transaction: Option<Box<Transaction>>,
+    /// Never empty where there is one.
+    pub(super) listening: Option<Box<Listening>>,
     /// Close once what is owed has been sent.
     pub closing: bool,
     pub traffic: Traffic,
@@ -118,7 +125,11 @@ impl Session {
     /// Whatever makes one special must be named here.
     #[inline]
     pub(super) fn is_plain(&self) -> bool {
-        self.reply_mode == ReplyMode::On && !self.closing && self.identity.is_unrestricted()
+        self.reply_mode == ReplyMode::On
+            && !self.closing
+            && self.identity.is_unrestricted()
+            && self.transaction.is_none()
+            && self.listening.is_none()
     }
 }
 
@@ -150,9 +161,12 @@ impl Sessions {
             commands: 0,
             reply_mode: ReplyMode::On,
             no_touch: false,
+            monitors: false,
             blocked: None,
             paused: None,
             identity: Identity::new(default_user),
+            transaction: None,
+            listening: None,
             closing: false,
             traffic: Traffic::default(),
         }));

@@ -4,6 +4,7 @@
 //! rows; a row's time is measured as a whole and shared out evenly. Reading the clock costs as much as a
 //! small `GET`.
 
+use super::observe::Histogram;
 use super::world::{CommandStats, World};
 use crate::command::Entry;
 use crate::command::spec::Flags;
@@ -59,9 +60,11 @@ impl World {
         let took_us = self.lap_us();
         let count = self.stopwatch.row.len() as u64;
         let (share, mut odd) = (took_us / count, took_us % count);
+        let bucket = Histogram::bucket(share);
         for id in self.stopwatch.row.drain(..) {
             let stats: &mut CommandStats = &mut self.stats.commands[id as usize];
             stats.usec += share + u64::from(odd > 0);
+            self.observer.count(id, bucket);
             odd = odd.saturating_sub(1);
         }
     }

@@ -1,9 +1,11 @@
 //! What an owner thread knows beside its keyspaces: sessions, statistics, and what is on its way out.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::figures::{MemoryMarks, Rates};
 use super::host::Host;
+use super::observe::Observer;
 use super::paused::Pause;
 use super::session::{ClientId, Sessions};
 use super::stopwatch::Stopwatch;
@@ -11,12 +13,14 @@ use super::unblock::UnblockAs;
 use crate::acl::{AclLog, Users};
 use crate::command::COMMANDS;
 use crate::options::Options;
+use crate::pubsub::Directory;
 use crate::resp::Reply;
 
 /// Bytes for a client other than the one whose command runs (or pushes to it), in order.
 pub struct Parcel {
     pub client: ClientId,
-    pub bytes: Vec<u8>,
+    /// Shared by all who are sent the same.
+    pub bytes: Rc<[u8]>,
 }
 
 /// Calls and time of one command. Microseconds.
@@ -60,6 +64,8 @@ pub struct World {
     /// Waits that `CLIENT UNBLOCK` ends once its own command is done.
     pub(super) unblock_requests: Vec<(ClientId, UnblockAs)>,
     pub pause: Pause,
+    /// Who listens to what.
+    pub directory: Directory,
     pub users: Users,
     pub acl_log: AclLog,
     pub options: Options,
@@ -71,6 +77,7 @@ pub struct World {
     /// `true` while more memory is used than `maxmemory` and nothing could be evicted.
     pub out_of_memory: bool,
     pub(super) stopwatch: Stopwatch,
+    pub observer: Observer,
 }
 
 impl World {
@@ -88,6 +95,7 @@ impl World {
             deadlines: BTreeSet::new(),
             unblock_requests: Vec::new(),
             pause: Pause::default(),
+            directory: Directory::default(),
             users: Users::default(),
             acl_log: AclLog::default(),
             options: Options::default(),
@@ -97,6 +105,7 @@ impl World {
             memory: MemoryMarks::default(),
             out_of_memory: false,
             stopwatch: Stopwatch::default(),
+            observer: Observer::default(),
         }
     }
 
@@ -130,7 +139,7 @@ impl World {
             write(&mut reply);
             self.outbox.push(Parcel {
                 client,
-                bytes: reply.take(),
+                bytes: reply.take().into(),
             });
         }
     }

@@ -61,6 +61,15 @@ const LETTERS: [(Classes, char); 15] = [
 ];
 
 impl Classes {
+    /// The same if there are channels to publish on, and nothing otherwise: then no event is even noted.
+    pub fn published(self) -> Self {
+        if self.any(Self(Self::KEYSPACE.0 | Self::KEYEVENT.0)) {
+            self
+        } else {
+            Self::default()
+        }
+    }
+
     /// `A`: what happens to keys, without those that are only told when asked for by name (`n`, `m`).
     const ALL: Self = Self(
         Self::GENERIC.0

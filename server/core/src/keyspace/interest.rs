@@ -4,7 +4,7 @@
 //! block stand in the order of their tickets, and a ticket is given when a wait begins: whoever began to
 //! wait first is served first, on whichever of its keys.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hashbrown::{Equivalent, HashMap};
 
@@ -16,7 +16,7 @@ pub struct Ticket(u64);
 
 #[derive(Default)]
 pub struct Listeners {
-    pub watchers: Vec<ClientId>,
+    watchers: BTreeSet<ClientId>,
     blocked: BTreeMap<Ticket, ClientId>,
     /// The key stands in `ready`.
     is_ready: bool,
@@ -38,7 +38,7 @@ impl Equivalent<Name> for Sought<'_> {
 #[derive(Default)]
 pub struct Interest {
     by_key: HashMap<Name, Listeners, foldhash::fast::RandomState>,
-    /// Clients whose watched keys changed since they were last asked about.
+    /// Clients whose watched keys changed and who were not told so far. They watch those keys no longer.
     pub dirty: Vec<ClientId>,
     /// Keys with blocked clients that changed, in order, each once.
     ready: VecDeque<Name>,
@@ -64,7 +64,7 @@ impl Interest {
         let Some(listeners) = self.by_key.get_mut(&Sought(db, key)) else {
             return;
         };
-        self.dirty.extend_from_slice(&listeners.watchers);
+        self.dirty.extend(std::mem::take(&mut listeners.watchers));
         if listeners.becomes_ready() {
             self.ready.push_back((db, Box::from(key)));
         }
@@ -76,7 +76,7 @@ impl Interest {
         let before = self.ready.len();
         for (name, listeners) in &mut self.by_key {
             if databases.contains(&name.0) && existed(name.0, &name.1) {
-                self.dirty.extend_from_slice(&listeners.watchers);
+                self.dirty.extend(std::mem::take(&mut listeners.watchers));
                 if listeners.becomes_ready() {
                     self.ready.push_back(name.clone());
                 }
@@ -86,15 +86,16 @@ impl Interest {
         self.ready.make_contiguous()[before..].sort_unstable();
     }
 
-    pub fn watch(&mut self, db: u16, key: &[u8], client: ClientId) {
+    /// `false` if the client watches the key already.
+    pub fn watch(&mut self, db: u16, key: &[u8], client: ClientId) -> bool {
         let listeners = self.by_key.entry((db, Box::from(key))).or_default();
-        if !listeners.watchers.contains(&client) {
-            listeners.watchers.push(client);
-        }
+        listeners.watchers.insert(client)
     }
 
     pub fn unwatch(&mut self, db: u16, key: &[u8], client: ClientId) {
-        self.remove(db, key, |listeners| listeners.watchers.retain(|c| *c != client));
+        self.remove(db, key, |listeners| {
+            listeners.watchers.remove(&client);
+        });
     }
 
     /// The ticket of a wait that begins now.

@@ -21,6 +21,7 @@ mod kinds;
 pub mod limits;
 mod strings;
 mod transfer;
+pub mod weight;
 
 pub use access::AccessPolicy;
 pub use collection::Collection;

@@ -386,4 +386,12 @@ impl<'a, B> Entry<'a, B> {
     pub fn access(&self) -> u32 {
         self.at.header().access()
     }
+
+    /// The bytes that the entry takes, long keys and values outside of it included; the room that is left in
+    /// its slot is not. A boxed object counts by its owner.
+    pub fn size(&self) -> usize {
+        let expiry = self.expire_at_ms().map_or(0, |_| EXPIRY_BYTES);
+        let boxed = self.boxed().map_or(0, |_| POINTER_BYTES);
+        HEADER_BYTES + expiry + self.key().len() + self.bytes().len() + boxed
+    }
 }

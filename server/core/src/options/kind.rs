@@ -188,7 +188,7 @@ fn one_of(names: &[&str]) -> Refusal {
 }
 
 /// `100`, `100b`, `1k` (1000), `1kb` (1024), and so on to `gb`.
-pub(super) fn parse_memory(word: &[u8]) -> Option<u64> {
+pub fn parse_memory(word: &[u8]) -> Option<u64> {
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let unit: u64 = match word[digits..].to_ascii_lowercase().as_slice() {
         b"" | b"b" => 1,

@@ -15,7 +15,7 @@ mod tests;
 pub mod text;
 mod typed;
 
-pub use kind::{Kind, Value};
+pub use kind::{Kind, Value, parse_memory as memory_value};
 pub use output_limits::{ClassLimit, OutputClass, OutputLimits};
 pub use table::{Facts, Id, Place, ROWS, Row};
 pub use typed::DebugAccess;

@@ -38,7 +38,8 @@ impl Options {
                 && self.value(row.id) != defaults.value(row.id)
         };
         let missing: Vec<&Row> = ROWS.iter().filter(missing).collect();
-        if !marked && !(missing.is_empty() && users.is_empty()) {
+        let adds = !missing.is_empty() || !users.is_empty();
+        if adds && !marked {
             push_line(&mut out, MARK.as_bytes());
         }
         for row in missing {

@@ -69,7 +69,7 @@ fn ping(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         .world
         .sessions
         .get(x.caller.client)
-        .is_some_and(|session| session.subscriptions() != [0, 0, 0]);
+        .is_some_and(|session| session.is_subscribed());
     if listens && !x.reply.is_resp3() {
         x.reply.array(2);
         x.reply.bulk(b"pong");
@@ -95,6 +95,9 @@ fn quit(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
 }
 
 fn reset(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
+    let client = x.caller.client;
+    x.world.end_transaction(client, &mut x.db.shard.interest);
+    x.world.unsubscribe_all(client);
     let default_user = x.world.users.default_user();
     if let Some(session) = x.world.sessions.get_mut(x.caller.client) {
         session.identity.reset(default_user);
@@ -103,6 +106,7 @@ fn reset(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
         session.reply_mode = Default::default();
         session.no_touch = false;
     }
+    x.world.stop_monitor(x.caller.client);
     x.reply.set_proto(Protocol::Resp2);
     x.reply.simple("RESET");
     Ok(())

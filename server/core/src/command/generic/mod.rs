@@ -13,6 +13,7 @@ mod ttl;
 #[cfg(test)]
 mod tests;
 
+pub use object::encoding_of;
 pub use rows::COMMANDS;
 pub use sort::refused_pattern;
 

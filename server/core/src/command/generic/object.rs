@@ -38,7 +38,7 @@ pub(super) fn encoding(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
 }
 
 /// The name of the form that a value has.
-pub(super) fn encoding_of(slot: &mut Slot<'_, Collection>) -> &'static str {
+pub fn encoding_of(slot: &mut Slot<'_, Collection>) -> &'static str {
     match Type::of(slot.kind()) {
         Type::String => string::encoding(slot.entry()),
         Type::List => list::view(slot.entry()).encoding(),

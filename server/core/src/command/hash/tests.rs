@@ -15,7 +15,7 @@ fn replies_are_valkeys() {
 
 fn with_events() -> Bench {
     let mut bench = Bench::with_follower(1);
-    bench.engine.shard.notify = Classes(Classes::HASH.0 | Classes::GENERIC.0 | Classes::SET.0);
+    bench.listen(Classes(Classes::HASH.0 | Classes::GENERIC.0 | Classes::SET.0));
     bench
 }
 

@@ -332,7 +332,12 @@ fn null_shapes() {
         assert_eq!(run(&mut engine, client, line), "(waits)");
         now_ms += 100;
         engine.tick(Now::from_ms(now_ms));
-        let replies: Vec<Vec<u8>> = engine.world.outbox.drain(..).map(|parcel| parcel.bytes).collect();
+        let replies: Vec<Vec<u8>> = engine
+            .world
+            .outbox
+            .drain(..)
+            .map(|parcel| parcel.bytes.to_vec())
+            .collect();
         assert_eq!(replies, [reply.as_bytes()], "{line}");
     }
 }
@@ -369,7 +374,7 @@ fn encodings_change_where_valkeys_do() {
 fn events_are_told_in_order() {
     use crate::keyspace::Classes;
     let mut bench = Bench::new();
-    bench.engine.shard.notify = Classes(Classes::LIST.0 | Classes::GENERIC.0);
+    bench.listen(Classes(Classes::LIST.0 | Classes::GENERIC.0));
     for line in [
         "RPUSH l a b",
         "LPUSHX nokey a",

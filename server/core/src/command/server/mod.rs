@@ -1,9 +1,17 @@
 //! Commands about the server itself: its options, its figures, its end.
 
 mod config;
+mod debug;
 mod info;
+mod latency;
+mod lolwut;
+mod memory;
+mod misc;
+mod slowlog;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod watch_tests;
 
 use crate::command::spec::{Categories, Command, Flags, Group, Handler, Join, Route, command};
 
@@ -17,6 +25,9 @@ const ADMIN_NOSCRIPT: Flags = ADMIN.or(Flags::NOSCRIPT);
 
 pub const COMMANDS: &[Command] = &[
     config::CONFIG,
+    debug::DEBUG,
+    latency::LATENCY,
+    slowlog::SLOWLOG,
     server("info", -1, info::info)
         .flags(ANY_TIME)
         .acl(Categories::DANGEROUS)
@@ -25,5 +36,41 @@ pub const COMMANDS: &[Command] = &[
             "1.0.0",
             "[section [section ...]]",
             "Shows figures about the server, by section.",
+        ),
+    server("lolwut", -1, lolwut::lolwut)
+        .flags(Flags::READONLY.or(Flags::FAST))
+        .docs(
+            "5.0.0",
+            "[VERSION version [arg [arg ...]]]",
+            "Draws something, and says which version this is.",
+        )
+        .complexity("O(1)"),
+    memory::MEMORY,
+    server("monitor", 1, misc::monitor).flags(ADMIN_NOSCRIPT).docs(
+        "1.0.0",
+        "",
+        "Shows every command that the server runs, from now on.",
+    ),
+    server("role", 1, misc::role)
+        .flags(ANY_TIME.or(Flags::NOSCRIPT).or(Flags::FAST))
+        .acl(Categories::ADMIN.or(Categories::DANGEROUS))
+        .docs("2.8.12", "", "Answers what the server is to its replicas."),
+    server("shutdown", -1, misc::shutdown)
+        .flags(ADMIN_NOSCRIPT.or(Flags::NO_MULTI).or(Flags::ALLOW_BUSY))
+        .docs(
+            "1.0.0",
+            "[[NOSAVE | SAVE] [NOW] [FORCE] | ABORT]",
+            "Ends the server.",
+        ),
+    server("time", 1, misc::time)
+        .flags(ANY_TIME.or(Flags::FAST))
+        .docs("2.6.0", "", "Answers the server's time."),
+    command(Group::Generic, "wait", 3, misc::wait)
+        .flags(Flags::BLOCKING)
+        .acl(Categories::CONNECTION)
+        .docs(
+            "3.0.0",
+            "numreplicas timeout",
+            "Waits until replicas have what the connection wrote; answers how many do.",
         ),
 ];

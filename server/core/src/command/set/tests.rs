@@ -16,7 +16,7 @@ fn replies_are_valkeys() {
 #[test]
 fn events_are_valkeys() {
     let mut bench = Bench::with_follower(1);
-    bench.engine.shard.notify = Classes(Classes::SET.0 | Classes::GENERIC.0);
+    bench.listen(Classes(Classes::SET.0 | Classes::GENERIC.0));
     for (line, events) in [
         ("SADD s 1 2 3 4 5", &["sadd s"][..]),
         ("SADD s 1", &[]),

@@ -6,6 +6,7 @@
 
 use std::convert::Infallible;
 
+use crate::keyspace::weight::table_bytes;
 use crate::memory::{Expiry, Heap, NewValue, Table};
 
 /// No field has a time.
@@ -37,6 +38,11 @@ impl HashTable {
             cursor: 0,
             walked_due_ms: NEVER,
         }
+    }
+
+    /// Bytes taken, about; see [`table_bytes`].
+    pub fn bytes(&self, heap: &Heap, samples: usize) -> usize {
+        size_of::<Self>() + table_bytes(&self.fields, heap, samples)
     }
 
     /// The same fields as a hash of its own, of that generation.

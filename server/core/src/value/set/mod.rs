@@ -13,6 +13,7 @@ pub use writer::SetWriter;
 
 use std::convert::Infallible;
 
+use crate::keyspace::weight::table_bytes;
 use crate::keyspace::{Collection, kind};
 use crate::memory::{Entry, Expiry, Heap, NewValue, Table, Value};
 
@@ -29,6 +30,11 @@ impl SetTable {
             generation,
             members: Table::new(),
         }
+    }
+
+    /// Bytes taken, about; see [`table_bytes`].
+    pub fn bytes(&self, heap: &Heap, samples: usize) -> usize {
+        size_of::<Self>() + table_bytes(&self.members, heap, samples)
     }
 
     /// The same members as a set of its own, of that generation.

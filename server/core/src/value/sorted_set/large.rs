@@ -9,6 +9,7 @@ use hashbrown::HashMap;
 
 use super::Pairs;
 use super::tree::{Names, Tree};
+use crate::keyspace::weight::table_bytes;
 use crate::memory::{Expiry, Handle, Heap, NewValue, Table};
 
 impl Names<Handle> for Heap {
@@ -171,6 +172,11 @@ impl SortedSet {
             names.pending.remove(&old);
         }
         next
+    }
+
+    /// Bytes taken, about; see [`table_bytes`].
+    pub fn bytes(&self, heap: &Heap, samples: usize) -> usize {
+        size_of::<Self>() + table_bytes(&self.members, heap, samples) + self.order.allocated_bytes()
     }
 
     /// Bytes beside the members' entries: the table's index and the order.

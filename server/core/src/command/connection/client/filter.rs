@@ -6,6 +6,7 @@ use crate::engine::describe::{FLAGS, capabilities, flags};
 use crate::engine::session::Session;
 use crate::error::{Error, SYNTAX};
 use crate::exec::Now;
+use crate::options::OutputClass;
 use crate::text::escape::cut;
 use crate::text::fold;
 use crate::text::number::parse_i64;
@@ -230,10 +231,9 @@ impl Test<'_> {
 }
 
 fn kind_of(session: &Session) -> Kind {
-    if session.subscriptions() == [0, 0, 0] {
-        Kind::Normal
-    } else {
-        Kind::PubSub
+    match session.output_class() {
+        OutputClass::PubSub => Kind::PubSub,
+        OutputClass::Normal | OutputClass::Replica => Kind::Normal,
     }
 }
 

@@ -30,7 +30,7 @@ fn all_events(bench: &mut Bench) {
         Classes::NEW,
     ];
     let all = classes.iter().fold(0, |all, class| all | class.0);
-    bench.engine.shard.notify = Classes(all);
+    bench.listen(Classes(all));
 }
 
 #[test]

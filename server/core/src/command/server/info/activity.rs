@@ -34,7 +34,7 @@ pub(super) fn stats(x: &mut Exec<'_>, lines: &mut Lines) {
     lines.put("current_eviction_exceeded_time", 0);
     lines.put("keyspace_hits", shard.stats.hits);
     lines.put("keyspace_misses", shard.stats.misses);
-    let [channels, patterns, shard_channels] = world.subscribed_names();
+    let [channels, patterns, shard_channels] = world.directory.counts();
     lines.put("pubsub_channels", channels);
     lines.put("pubsub_patterns", patterns);
     lines.put("pubsubshard_channels", shard_channels);
@@ -78,5 +78,24 @@ pub(super) fn command_stats(x: &mut Exec<'_>, lines: &mut Lines) {
 pub(super) fn error_stats(x: &mut Exec<'_>, lines: &mut Lines) {
     for (prefix, count) in &x.world.stats.errors {
         lines.put(&format!("errorstat_{prefix}"), format_args!("count={count}"));
+    }
+}
+
+pub(super) fn latency_stats(x: &mut Exec<'_>, lines: &mut Lines) {
+    let percentiles = x.world.options.percentiles();
+    for (entry, histogram) in COMMANDS.iter().zip(&x.world.observer.histograms) {
+        if histogram.total() > 0 {
+            let shown: Vec<String> = percentiles
+                .iter()
+                .map(|percent| {
+                    let us = histogram.percentile_ns(*percent) as f64 / 1000.0;
+                    format!("p{percent}={us:.3}")
+                })
+                .collect();
+            lines.put(
+                &format!("latency_percentiles_usec_{}", entry.full_name),
+                shown.join(","),
+            );
+        }
     }
 }

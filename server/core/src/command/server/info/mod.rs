@@ -59,6 +59,7 @@ const SECTIONS: &[Section] = &[
     section("modules", "Modules", true, |_, _| {}),
     section("commandstats", "Commandstats", false, activity::command_stats),
     section("errorstats", "Errorstats", true, activity::error_stats),
+    section("latencystats", "Latencystats", false, activity::latency_stats),
     section("cluster", "Cluster", true, |_, lines| {
         lines.put("cluster_enabled", 0)
     }),

@@ -27,7 +27,7 @@ fn speak_resp3(bench: &mut Bench) {
 }
 
 fn listen(bench: &mut Bench) {
-    bench.engine.shard.notify = Classes(Classes::SORTED_SET.0 | Classes::GENERIC.0);
+    bench.listen(Classes(Classes::SORTED_SET.0 | Classes::GENERIC.0));
 }
 
 fn encoding(bench: &Bench, key: &[u8]) -> &'static str {

@@ -124,6 +124,6 @@ fn who_waits_is_served_when_a_member_comes() {
     assert_eq!(bench.run("ZADD z 1 a 2 b"), ":2\r\n");
     let parcel = bench.engine.world.outbox.pop().expect("an answer");
     assert_eq!(parcel.client, waiter);
-    assert_eq!(parcel.bytes, b"*3\r\n$1\r\nz\r\n$1\r\nb\r\n$1\r\n2\r\n");
+    assert_eq!(*parcel.bytes, *b"*3\r\n$1\r\nz\r\n$1\r\nb\r\n$1\r\n2\r\n");
     assert_eq!(bench.run("ZCARD z"), ":1\r\n");
 }

@@ -24,7 +24,7 @@ fn transcript() {
 #[test]
 fn events() {
     let mut bench = Bench::new();
-    bench.engine.shard.notify = Classes(u16::MAX);
+    bench.listen(Classes(u16::MAX));
     let mut told = String::new();
     for line in include_str!("../events.txt").lines() {
         if let Some(command) = line.strip_prefix("> ") {

@@ -1,0 +1,123 @@
+//! `DEBUG`: what tests of clients and servers need. Off unless `enable-debug-command` lets the caller in.
+
+use super::{ADMIN_NOSCRIPT, server};
+use crate::command::generic::encoding_of;
+use crate::command::spec::Command;
+use crate::command::{Args, spec};
+use crate::error::{Error, NO_SUCH_KEY, NOT_POSITIVE};
+use crate::exec::{Exec, Outcome};
+use crate::keyspace::access::idle_seconds;
+use crate::memory::Expiry;
+use crate::options::DebugAccess;
+use crate::text::escape::cut;
+use crate::text::number::{parse_f64, parse_i64};
+use crate::text::{fold, glob};
+
+pub const DEBUG: Command = server("debug", -2, debug)
+    .flags(ADMIN_NOSCRIPT)
+    .route(spec::Route::Local)
+    .docs("1.0.0", "<Depends on subcommand>", "Does what tests need.")
+    .complexity("Depends on the sub-command");
+
+const NOT_ALLOWED: Error = Error::new(
+    "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from \
+     a local connection, otherwise you need to set this option in the configuration file, and then restart the \
+     server.",
+);
+const PACKED_THRESHOLD: Error =
+    Error::new("ERR argument must be a memory value bigger than 1 and smaller than 4gb");
+/// Keys that one `DEBUG POPULATE` makes at most: it runs in one go.
+const POPULATE_MAX: i64 = 10_000_000;
+/// No longer than tests need, since the whole server stands still meanwhile.
+const SLEEP_SECONDS_MAX: f64 = 600.0;
+
+fn debug(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+    if !is_allowed(x) {
+        return Err(NOT_ALLOWED.into());
+    }
+    let is = |name: &str, words: usize| args.len() == words && fold::is(args.get(1), name);
+    if is("SLEEP", 3) {
+        let seconds = parse_f64(args.get(2))
+            .unwrap_or(0.0)
+            .clamp(0.0, SLEEP_SECONDS_MAX);
+        x.world.host.sleep_us((seconds * 1e6) as u64);
+        x.reply.ok();
+    } else if is("SET-ACTIVE-EXPIRE", 3) {
+        x.db.shard.expiry_cycle.enabled = parse_i64(args.get(2)).unwrap_or(0) != 0;
+        x.reply.ok();
+    } else if is("OBJECT", 3) {
+        return object(x, args);
+    } else if is("STRINGMATCH-LEN", 4) {
+        let len = parse_i64(args.get(2)).and_then(|len| usize::try_from(len).ok());
+        let text = vec![b'a'; len.unwrap_or(0).min(1 << 20)];
+        x.reply.integer(i64::from(glob::matches(args.get(3), &text)));
+    } else if is("QUICKLIST-PACKED-THRESHOLD", 3) {
+        // Large elements stand by themselves here whatever the threshold is.
+        let bytes = crate::options::memory_value(args.get(2)).filter(|bytes| *bytes <= 4 << 30);
+        bytes.ok_or(PACKED_THRESHOLD)?;
+        x.reply.ok();
+    } else if is("JMAP", 2) || is("CHANGE-REPL-ID", 2) || is("SET-DISABLE-DENY-SCRIPTS", 3) {
+        // Nothing here corresponds to these, and tests only need them not to fail.
+        x.reply.ok();
+    } else if fold::is(args.get(1), "POPULATE") && (3..=5).contains(&args.len()) {
+        return populate(x, args);
+    } else {
+        let sub = String::from_utf8_lossy(cut(args.get(1)));
+        return Err(Error::from(format!(
+            "ERR unknown subcommand or wrong number of arguments for '{sub}'. Try DEBUG HELP."
+        ))
+        .into());
+    }
+    Ok(())
+}
+
+fn is_allowed(x: &Exec<'_>) -> bool {
+    match x.world.options.debug_access() {
+        DebugAccess::Nobody => false,
+        DebugAccess::Everybody => true,
+        DebugAccess::Local => x.world.sessions.get(x.caller.client).is_some_and(|session| {
+            session
+                .addr
+                .parse::<std::net::SocketAddr>()
+                .is_ok_and(|addr| addr.ip().to_canonical().is_loopback())
+        }),
+    }
+}
+
+fn object(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+    let key = x.db.key(args.get(2));
+    x.db.no_touch = true;
+    let Some(mut slot) = x.db.find(key) else {
+        return Err(NO_SUCH_KEY.into());
+    };
+    let encoding = encoding_of(&mut slot);
+    let bytes = slot.entry().bytes().len();
+    let access = slot.access();
+    x.reply.simple(&format!(
+        "Value at:0x0 refcount:1 encoding:{encoding} serializedlength:{bytes} lru:{access} lru_seconds_idle:{}",
+        idle_seconds(access, x.now.ms())
+    ));
+    Ok(())
+}
+
+/// `DEBUG POPULATE count [prefix [size]]`: strings `value:N`, cut or filled with zeros to the size.
+fn populate(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+    let positive = |word: &[u8]| parse_i64(word).filter(|number| *number >= 0).ok_or(NOT_POSITIVE);
+    let count = positive(args.get(2))?.min(POPULATE_MAX);
+    let prefix = args.try_get(3).unwrap_or(b"key");
+    let size = args.try_get(4).map(positive).transpose()?;
+    for number in 0..count {
+        let name = [prefix, b":", number.to_string().as_bytes()].concat();
+        let key = x.db.key(&name);
+        if x.db.is_live(key) {
+            continue;
+        }
+        let mut value = format!("value:{number}").into_bytes();
+        if let Some(size) = size {
+            value.resize(size as usize, 0);
+        }
+        x.db.put_string(key, &value, Expiry::Clear);
+    }
+    x.reply.ok();
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Short commands about the server: its time, its role, its end, and watching it.
+
+use crate::command::Args;
+use crate::error::{Error, NOT_AN_INTEGER, SYNTAX};
+use crate::exec::{Exec, OnTimeout, Outcome};
+use crate::text::fold;
+use crate::text::number::parse_i64;
+
+pub(super) fn time(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
+    x.reply.array(2);
+    x.reply.bulk_integer((x.now.us / 1_000_000) as i64);
+    x.reply.bulk_integer((x.now.us % 1_000_000) as i64);
+    Ok(())
+}
+
+/// No replicas follow this server by their own wish.
+pub(super) fn role(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
+    x.reply.array(3);
+    x.reply.bulk(b"master");
+    x.reply.integer(0);
+    x.reply.array(0);
+    Ok(())
+}
+
+pub(super) fn monitor(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
+    x.world.start_monitor(x.caller.client);
+    x.reply.ok();
+    Ok(())
+}
+
+/// There are no replicas, so nobody confirms anything: the wait ends with its time.
+pub(super) fn wait(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+    let wanted = parse_i64(args.get(1)).ok_or(NOT_AN_INTEGER)?;
+    let timeout_ms =
+        parse_i64(args.get(2)).ok_or(Error::new("ERR timeout is not an integer or out of range"))?;
+    let timeout_ms = u64::try_from(timeout_ms).map_err(|_| Error::new("ERR timeout is negative"))?;
+    if wanted > 0 && x.caller.may_block {
+        return x.block(std::iter::empty(), timeout_ms, OnTimeout::RunAgain);
+    }
+    x.reply.integer(0);
+    Ok(())
+}
+
+pub(super) fn shutdown(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+    let (mut save, mut nosave, mut abort, mut other) = (false, false, false, false);
+    for word in args.iter_from(1) {
+        match word {
+            word if fold::is(word, "SAVE") => save = true,
+            word if fold::is(word, "NOSAVE") => nosave = true,
+            word if fold::is(word, "ABORT") => abort = true,
+            word if fold::is(word, "NOW") || fold::is(word, "FORCE") => other = true,
+            _ => return Err(SYNTAX.into()),
+        }
+    }
+    if (abort && (save || nosave || other)) || (save && nosave) {
+        return Err(SYNTAX.into());
+    }
+    if abort {
+        return Err(Error::new("ERR No shutdown in progress.").into());
+    }
+    if save {
+        // In memory only: what was asked for cannot be done, and the data would be gone.
+        return Err(Error::new("ERR Errors trying to SHUTDOWN. Check logs.").into());
+    }
+    x.world.host.shut_down();
+    Ok(())
+}

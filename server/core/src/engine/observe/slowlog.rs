@@ -1,0 +1,99 @@
+//! `SLOWLOG`: the last commands that took long, shortened so that the log stays small.
+
+use std::collections::VecDeque;
+
+use super::secrets::{REDACTED, is_secret};
+use crate::command::{Args, Entry};
+
+/// Words kept of a command; the last says how many more there were.
+const WORDS: usize = 32;
+/// Bytes kept of a word.
+const WORD_BYTES: usize = 128;
+
+pub struct SlowEntry {
+    pub id: u64,
+    /// Unix time in seconds.
+    pub at_seconds: u64,
+    pub took_us: u64,
+    pub words: Vec<Vec<u8>>,
+    pub addr: Vec<u8>,
+    pub name: Vec<u8>,
+}
+
+#[derive(Default)]
+pub struct SlowLog {
+    /// None: off.
+    pub threshold_us: Option<u64>,
+    pub len_max: usize,
+    next_id: u64,
+    /// Newest first.
+    entries: VecDeque<SlowEntry>,
+}
+
+impl SlowLog {
+    pub(super) fn note(
+        &mut self,
+        entry: &Entry,
+        args: Args<'_>,
+        addr: &[u8],
+        name: &[u8],
+        at_seconds: u64,
+        took_us: u64,
+    ) {
+        if self.threshold_us.is_none_or(|threshold| took_us < threshold) {
+            return;
+        }
+        self.entries.push_front(SlowEntry {
+            id: self.next_id,
+            at_seconds,
+            took_us,
+            words: shorten(entry, args),
+            addr: addr.to_vec(),
+            name: name.to_vec(),
+        });
+        self.next_id += 1;
+        self.cut();
+    }
+
+    /// Lets go of what `len_max` no longer allows.
+    pub(super) fn cut(&mut self) {
+        self.entries.truncate(self.len_max);
+    }
+
+    /// Newest first.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &SlowEntry> {
+        self.entries.iter()
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub fn reset(&mut self) {
+        self.entries.clear();
+    }
+}
+
+fn shorten(entry: &Entry, args: Args<'_>) -> Vec<Vec<u8>> {
+    let kept = args.len().min(WORDS);
+    let mut words = Vec::with_capacity(kept);
+    for at in 0..kept {
+        let word = args.get(at);
+        words.push(if args.len() > WORDS && at == WORDS - 1 {
+            format!("... ({} more arguments)", args.len() - WORDS + 1).into_bytes()
+        } else if is_secret(entry, args, at) {
+            REDACTED.to_vec()
+        } else if word.len() > WORD_BYTES {
+            let mut short = word[..WORD_BYTES].to_vec();
+            short.extend(format!("... ({} more bytes)", word.len() - WORD_BYTES).into_bytes());
+            short
+        } else {
+            word.to_vec()
+        });
+    }
+    words
+}
