@@ -18,7 +18,7 @@ const ALL_EVENTS: Classes =
 fn bench() -> Bench {
     let mut bench = Bench::new();
     bench.engine.shard.effects.switch(true);
-    bench.engine.shard.notify = ALL_EVENTS;
+    bench.listen(ALL_EVENTS);
     bench
 }
 
