@@ -61,6 +61,7 @@ impl Owner {
 
     /// Serves until `stop` turns true.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) -> io::Result<()> {
+        self.engine.mark_startup();
         let poller = Poller::new()?;
         for (index, listener) in self.listeners.iter().enumerate() {
             poller.watch_level(&listener.fd, LISTENERS + index as u64)?;
@@ -148,6 +149,9 @@ impl Owner {
 
     fn close(&mut self, index: u32) {
         if let Some(connection) = self.connections.remove(index) {
+            if let Some(session) = self.engine.world.sessions.get_mut(connection.client) {
+                session.traffic = connection.traffic();
+            }
             self.engine.disconnect(connection.client);
         }
     }

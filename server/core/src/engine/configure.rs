@@ -7,6 +7,11 @@ use crate::keyspace::{Classes, Limits, Shard};
 use crate::options::{Id, Options, change};
 
 impl Engine {
+    /// All that is taken before the first client comes has been taken: what `INFO` calls memory at startup.
+    pub fn mark_startup(&mut self) {
+        self.world.mark_startup(&self.shard);
+    }
+
     /// Takes the options of the start, before the first connection. An error says which of them cannot be
     /// followed.
     pub fn configure(&mut self, options: Options) -> Result<(), String> {
@@ -15,7 +20,6 @@ impl Engine {
         let users = options.users.clone();
         self.world.options = options;
         self.world.spread_options(&mut self.shard);
-        self.world.mark_startup(&self.shard);
         if !password.is_empty() {
             self.world.set_default_password(&password);
         }

@@ -38,7 +38,7 @@ impl World {
         (self.host.memory().allocated + shard.heap.slab_bytes()) as u64
     }
 
-    pub fn mark_startup(&mut self, shard: &Shard) {
+    pub(super) fn mark_startup(&mut self, shard: &Shard) {
         self.memory.startup = self.used_memory(shard);
     }
 

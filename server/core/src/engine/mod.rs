@@ -182,8 +182,11 @@ impl Engine {
         let mut more = false;
         if !self.world.pause.holds_keys() {
             let now = self.shard.advance(now);
+            let began_us = self.world.host.clock_us();
             more = self.shard.expire_slice(now);
+            let expired_us = self.world.note_event("expire-cycle", now, began_us);
             more |= self.make_room_in_tick(now);
+            self.world.note_event("eviction-cycle", now, expired_us);
             self.settle(now);
         }
         self.shard.free_slice(TICK_BUDGET) || more

@@ -199,6 +199,20 @@ options! {
         "Spend idle time on growing tables: they grow with each write.";
     ActiveDefrag "activedefrag" Kind::Flag, "no", LIVE.kept(),
         "Move values together: sparse pages are emptied anyway.";
+    ActiveDefragCycleMin "active-defrag-cycle-min" int(1, 99), "1", LIVE.kept(),
+        "Least share of a processor for moving values together.";
+    ActiveDefragCycleMax "active-defrag-cycle-max" int(1, 99), "25", LIVE.kept(),
+        "Largest share of a processor for it.";
+    ActiveDefragCycleUs "active-defrag-cycle-us" int(0, 100000), "500", LIVE.kept(),
+        "Microseconds of one slice of it.";
+    ActiveDefragIgnoreBytes "active-defrag-ignore-bytes" memory(1, i64::MAX), "100mb", LIVE.kept(),
+        "Waste that is left alone.";
+    ActiveDefragMaxScanFields "active-defrag-max-scan-fields" int(1, i64::MAX), "1000", LIVE.kept(),
+        "Fields from which on a value is walked by itself.";
+    ActiveDefragThresholdLower "active-defrag-threshold-lower" int(0, 1000), "10", LIVE.kept(),
+        "Percent of waste at which it begins.";
+    ActiveDefragThresholdUpper "active-defrag-threshold-upper" int(0, 1000), "100", LIVE.kept(),
+        "Percent of waste at which it works its hardest.";
     // Memory, expiry, eviction.
     MaxMemory "maxmemory" memory(0, i64::MAX), "0", LIVE,
         "Bytes of memory above which keys are evicted or writes refused; 0 for no limit.";
@@ -241,6 +255,14 @@ options! {
         "Keys remembered for client tracking.";
     BusyReplyThreshold "busy-reply-threshold" int(0, i64::MAX), "5000", LIVE.alias("lua-time-limit").kept(),
         "Milliseconds after which a script counts as busy.";
+    CommandlogRequestLargerThan "commandlog-request-larger-than" int(-1, i64::MAX), "1048576", LIVE.kept(),
+        "Bytes from which on a request is logged: requests are not.";
+    CommandlogLargeRequestMaxLen "commandlog-large-request-max-len" int(0, i64::MAX), "128", LIVE.kept(),
+        "Entries of the log of large requests.";
+    CommandlogReplyLargerThan "commandlog-reply-larger-than" int(-1, i64::MAX), "1048576", LIVE.kept(),
+        "Bytes from which on a reply is logged: replies are not.";
+    CommandlogLargeReplyMaxLen "commandlog-large-reply-max-len" int(0, i64::MAX), "128", LIVE.kept(),
+        "Entries of the log of large replies.";
     // Files and replicas of other servers: accepted, since configurations have them.
     Save "save" Kind::Only(&[""], "there are no snapshots: durability says how writes are kept"), "", LIVE,
         "Points at which a snapshot is made.";
@@ -322,6 +344,16 @@ options! {
         "Seconds after which a replica is given up.";
     ReplPingReplicaPeriod "repl-ping-replica-period" int(1, i32::MAX as i64), "10", LIVE.alias("repl-ping-slave-period").kept(),
         "Seconds between signs of life.";
+    ReplDisklessSyncMaxReplicas "repl-diskless-sync-max-replicas" int(0, i32::MAX as i64), "0", LIVE.kept(),
+        "Replicas that end the wait for more.";
+    DualChannelReplicationEnabled "dual-channel-replication-enabled" Kind::Flag, "no", LIVE.kept(),
+        "Whether a full sync has a connection of its own.";
+    ReplicaAnnounceIp "replica-announce-ip" Kind::Text, "", LIVE.alias("slave-announce-ip").kept(),
+        "The address that a replica tells.";
+    ReplicaAnnouncePort "replica-announce-port" int(0, 65535), "0", LIVE.alias("slave-announce-port").kept(),
+        "The port that a replica tells.";
+    ReplicaIgnoreDiskWriteErrors "replica-ignore-disk-write-errors" Kind::Flag, "no", LIVE.kept(),
+        "Whether a replica goes on after a failed write.";
     ClusterEnabled "cluster-enabled" Kind::Only(&["no"], "this version serves no cluster"), "no", FIXED,
         "Whether the node is part of a cluster.";
     ClusterConfigFile "cluster-config-file" Kind::Text, "nodes.conf", FIXED.kept(),
@@ -334,6 +366,36 @@ options! {
         "Whether a stopped cluster answers reads.";
     ClusterAllowPubsubshardWhenDown "cluster-allow-pubsubshard-when-down" Kind::Flag, "yes", LIVE.kept(),
         "Whether a stopped cluster publishes to shards.";
+    ClusterReplicaNoFailover "cluster-replica-no-failover" Kind::Flag, "no", LIVE.alias("cluster-slave-no-failover").kept(),
+        "Whether replicas stay replicas.";
+    ClusterReplicaValidityFactor "cluster-replica-validity-factor" int(0, i32::MAX as i64), "10", LIVE.alias("cluster-slave-validity-factor").kept(),
+        "How old a replica's data may be at a failover.";
+    ClusterMigrationBarrier "cluster-migration-barrier" int(0, i32::MAX as i64), "1", LIVE.kept(),
+        "Replicas that must stay.";
+    ClusterAllowReplicaMigration "cluster-allow-replica-migration" Kind::Flag, "yes", LIVE.kept(),
+        "Whether replicas move.";
+    ClusterLinkSendbufLimit "cluster-link-sendbuf-limit" memory(0, i64::MAX), "0", LIVE.kept(),
+        "Bytes that may wait for another node.";
+    ClusterBlacklistTtl "cluster-blacklist-ttl" int(0, i64::MAX), "60", LIVE.kept(),
+        "Seconds for which a node is kept out.";
+    ClusterAnnounceHostname "cluster-announce-hostname" Kind::Text, "", LIVE.kept(),
+        "The name that a node tells.";
+    ClusterAnnounceHumanNodename "cluster-announce-human-nodename" Kind::Text, "", LIVE.kept(),
+        "The name that a node has in logs.";
+    ClusterAnnounceIp "cluster-announce-ip" Kind::Text, "", LIVE.kept(),
+        "The address that a node tells.";
+    ClusterAnnouncePort "cluster-announce-port" int(0, 65535), "0", LIVE.kept(),
+        "The port that a node tells.";
+    ClusterAnnounceTlsPort "cluster-announce-tls-port" int(0, 65535), "0", LIVE.kept(),
+        "The port for TLS that a node tells.";
+    ClusterAnnounceBusPort "cluster-announce-bus-port" int(0, 65535), "0", LIVE.kept(),
+        "The port of the bus that a node tells.";
+    ClusterPort "cluster-port" int(0, 65535), "0", FIXED.kept(),
+        "The port of the bus.";
+    ClusterPreferredEndpointType "cluster-preferred-endpoint-type" Kind::Choice(&["ip", "hostname", "unknown-endpoint"]), "ip", LIVE.kept(),
+        "How nodes name each other to clients.";
+    ClusterSlotStatsEnabled "cluster-slot-stats-enabled" Kind::Flag, "no", LIVE.kept(),
+        "Whether figures are kept by slot.";
     // The process, as other servers run it: accepted without effect.
     Hz "hz" int(0, i32::MAX as i64), "10", LIVE.kept(),
         "Slices of background work a second: as many as are needed.";
@@ -381,4 +443,66 @@ options! {
         "Keys fetched ahead.";
     SyslogEnabled "syslog-enabled" Kind::Only(&["no"], "logs go to the standard error"), "no", FIXED,
         "Whether logs go to syslog.";
+    OomScoreAdjValues "oom-score-adj-values" Kind::Words, "0 200 800", LIVE.kept(),
+        "By how much the server would change that rank.";
+    ServerCpulist "server-cpulist" Kind::Text, "", FIXED.alias("server_cpulist").kept(),
+        "Processors for the server: the scheduler chooses.";
+    BioCpulist "bio-cpulist" Kind::Text, "", FIXED.alias("bio_cpulist").kept(),
+        "Processors for background work.";
+    AofRewriteCpulist "aof-rewrite-cpulist" Kind::Text, "", FIXED.alias("aof_rewrite_cpulist").kept(),
+        "Processors for rewrites.";
+    BgsaveCpulist "bgsave-cpulist" Kind::Text, "", FIXED.alias("bgsave_cpulist").kept(),
+        "Processors for snapshots.";
+    SyslogIdent "syslog-ident" Kind::Text, "valkey", FIXED.kept(),
+        "The name in syslog.";
+    SyslogFacility "syslog-facility" Kind::Choice(&["user", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"]), "local0", FIXED.kept(),
+        "The facility of syslog.";
+    LogFormat "log-format" Kind::Choice(&["legacy", "logfmt"]), "legacy", LIVE.kept(),
+        "How lines of the log look.";
+    LogTimestampFormat "log-timestamp-format" Kind::Choice(&["legacy", "iso8601", "milliseconds"]), "legacy", LIVE.kept(),
+        "How times in the log look.";
+    MaxNewConnectionsPerCycle "max-new-connections-per-cycle" int(1, 1000), "10", LIVE.kept(),
+        "Connections accepted in one go.";
+    MaxNewTlsConnectionsPerCycle "max-new-tls-connections-per-cycle" int(1, 1000), "1", LIVE.kept(),
+        "The same for TLS.";
+    TlsCertFile "tls-cert-file" Kind::Text, "", LIVE.kept(),
+        "The certificate for TLS: no TLS is served, see tls-port.";
+    TlsKeyFile "tls-key-file" Kind::Text, "", LIVE.kept(),
+        "Its key.";
+    TlsKeyFilePass "tls-key-file-pass" Kind::Text, "", LIVE.secret().kept(),
+        "The key's password.";
+    TlsClientCertFile "tls-client-cert-file" Kind::Text, "", LIVE.kept(),
+        "The certificate as a client.";
+    TlsClientKeyFile "tls-client-key-file" Kind::Text, "", LIVE.kept(),
+        "Its key.";
+    TlsClientKeyFilePass "tls-client-key-file-pass" Kind::Text, "", LIVE.secret().kept(),
+        "The key's password.";
+    TlsDhParamsFile "tls-dh-params-file" Kind::Text, "", LIVE.kept(),
+        "Parameters for TLS.";
+    TlsCaCertFile "tls-ca-cert-file" Kind::Text, "", LIVE.kept(),
+        "Certificates that clients' are checked against.";
+    TlsCaCertDir "tls-ca-cert-dir" Kind::Text, "", LIVE.kept(),
+        "A folder of them.";
+    TlsProtocols "tls-protocols" Kind::Text, "", LIVE.kept(),
+        "Versions of TLS.";
+    TlsCiphers "tls-ciphers" Kind::Text, "", LIVE.kept(),
+        "Ciphers of TLS 1.2.";
+    TlsCiphersuites "tls-ciphersuites" Kind::Text, "", LIVE.kept(),
+        "Ciphers of TLS 1.3.";
+    TlsAuthClients "tls-auth-clients" Kind::Choice(&["no", "yes", "optional"]), "yes", LIVE.kept(),
+        "Whether clients need a certificate.";
+    TlsPreferServerCiphers "tls-prefer-server-ciphers" Kind::Flag, "no", LIVE.kept(),
+        "Whether the server chooses ciphers.";
+    TlsSessionCaching "tls-session-caching" Kind::Flag, "yes", LIVE.kept(),
+        "Whether sessions of TLS are kept.";
+    TlsSessionCacheSize "tls-session-cache-size" int(0, i32::MAX as i64), "20480", LIVE.kept(),
+        "How many.";
+    TlsSessionCacheTimeout "tls-session-cache-timeout" int(0, i32::MAX as i64), "300", LIVE.kept(),
+        "For how many seconds.";
+    TlsCluster "tls-cluster" Kind::Only(&["no"], "this version serves no TLS"), "no", LIVE,
+        "Whether nodes speak TLS among themselves.";
+    TlsReplication "tls-replication" Kind::Only(&["no"], "this version serves no TLS"), "no", LIVE,
+        "Whether nodes speak TLS among themselves.";
+    AvailabilityZone "availability-zone" Kind::Text, "", LIVE,
+        "The zone of the machine, shown by INFO.";
 }

@@ -96,6 +96,14 @@ impl World {
         }
     }
 
+    /// Background work that began at `began_us` by the host's clock is done: gives the time of now.
+    pub(super) fn note_event(&mut self, name: &'static str, now: Now, began_us: u64) -> u64 {
+        let ended_us = self.host.clock_us();
+        let took_ms = ended_us.saturating_sub(began_us) / 1000;
+        self.observer.latency.note(name, now.ms() / 1000, took_ms);
+        ended_us
+    }
+
     #[cold]
     fn note_slow(&mut self, entry: &'static Entry, args: Args<'_>, client: ClientId, now: Now, took_us: u64) {
         let event = if entry.flags.has(Flags::FAST) {

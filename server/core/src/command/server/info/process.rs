@@ -35,6 +35,10 @@ pub(super) fn server(x: &mut Exec<'_>, lines: &mut Lines) {
     lines.put("executable", &facts.executable);
     lines.put("config_file", x.world.options.file.as_deref().unwrap_or(""));
     lines.put("io_threads_active", 0);
+    lines.put(
+        "availability_zone",
+        x.world.options.shown_by(Id::AvailabilityZone),
+    );
     for (index, listener) in facts.listeners.iter().enumerate() {
         lines.put(&format!("listener{index}"), listener);
     }
