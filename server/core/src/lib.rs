@@ -17,3 +17,6 @@ pub mod pubsub;
 pub mod resp;
 pub mod text;
 pub mod value;
+
+#[cfg(test)]
+mod sizes;

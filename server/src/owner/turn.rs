@@ -21,6 +21,8 @@ struct Parsed {
     argc: u32,
     ahead: Ahead,
 }
+// A turn has thousands of them: one to a cache line.
+const _: () = assert!(size_of::<Parsed>() <= 64);
 
 /// What one connection sent, in the arena.
 struct Arrival {
