@@ -46,18 +46,18 @@ fn hot_types_stay_below_their_ceilings() {
         // One for each look-up.
         Handle: 4,
         Option<Handle>: 4,
-        Entry<'_, Collection>: 0,
-        Slot<'_, Collection>: 0,
-        Found: 0,
-        Option<Found>: 0,
-        Seek: 0,
+        Entry<'_, Collection>: 8,
+        Slot<'_, Collection>: 48,
+        Found: 32,
+        Option<Found>: 32,
+        Seek: 32,
         Expiry: 16,
         // One for each large collection.
-        Collection: 0,
+        Collection: 128,
         // One for each connection.
         ClientId: 8,
         Option<Box<Session>>: 8,
-        Session: 0,
+        Session: 4 * LINE,
         Decoder: LINE,
         Reply: 32,
     };
