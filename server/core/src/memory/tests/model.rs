@@ -365,7 +365,7 @@ fn run(squeeze: Option<fn(u64) -> u64>, ops: &[Op]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn agrees_with_a_map(ops in prop::collection::vec(op(3000), 1..300)) {
