@@ -23,6 +23,7 @@ run: ## serve 127.0.0.1:6379 with its data in ./data
 	cargo run --release -p ruvio-server -- --port 6379 --bind 127.0.0.1 --dir ./data
 
 test: setup ## everything that needs no Kubernetes
+	cargo build -p ruvio-server
 	RUVIO_VALKEY_SERVER="$(VALKEY)" RUVIO_PYTHON="$(PYTHON)" cargo test --workspace
 
 lint: setup ## formatting, clippy, dependencies

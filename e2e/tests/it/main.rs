@@ -1,3 +1,8 @@
 //! The one integration binary of the black-box tests: a module per kind of proof.
 
+mod bad_input;
+mod differential;
+mod slow_readers;
+mod suites;
 mod tidy;
+mod transcripts;
