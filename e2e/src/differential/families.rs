@@ -170,7 +170,7 @@ const LISTS: &[Row] = &[
     (1, Exact, "LLEN $list"),
     (3, Exact, "LRANGE $list $index $index"),
     (2, Exact, "LINDEX $list $index"),
-    (2, Exact, "LSET $list $index $value"),
+    (2, Exact, "LSET $list (0|1|2|5|-1|-2|-7|100|abc) $value"),
     (2, Exact, "LINSERT $list (BEFORE|AFTER) $member $value"),
     (2, Exact, "LREM $list $index $member"),
     (1, Exact, "LTRIM $list $index $index"),
@@ -210,7 +210,9 @@ const SORTED_SETS: &[Row] = &[
     (1, Exact, "ZMSCORE $zset {$member}"),
     (2, Exact, "(ZRANK|ZREVRANK) $zset $member [WITHSCORE]"),
     (2, Exact, "ZCOUNT $zset $score $score"),
-    (1, Exact, "ZLEXCOUNT $zset $lex $lex"),
+    // By name means something only among equal scores.
+    (4, Exact, "ZADD zlex 0 $member"),
+    (1, Exact, "ZLEXCOUNT zlex $lex $lex"),
     (4, Exact, "ZRANGE $zset $index $index [REV] [WITHSCORES]"),
     (
         3,
@@ -220,7 +222,7 @@ const SORTED_SETS: &[Row] = &[
     (
         2,
         Exact,
-        "ZRANGE $zset $lex $lex BYLEX [REV] [LIMIT $index $index]",
+        "ZRANGE zlex $lex $lex BYLEX [REV] [LIMIT $index $index]",
     ),
     (
         2,
@@ -237,11 +239,11 @@ const SORTED_SETS: &[Row] = &[
     (
         2,
         Exact,
-        "(ZRANGEBYLEX|ZREVRANGEBYLEX) $zset $lex $lex [LIMIT $index $index]",
+        "(ZRANGEBYLEX|ZREVRANGEBYLEX) zlex $lex $lex [LIMIT $index $index]",
     ),
     (1, Exact, "ZREMRANGEBYRANK $zset $index $index"),
     (1, Exact, "ZREMRANGEBYSCORE $zset $score $score"),
-    (1, Exact, "ZREMRANGEBYLEX $zset $lex $lex"),
+    (1, Exact, "ZREMRANGEBYLEX zlex $lex $lex"),
     (2, Exact, "(ZPOPMIN|ZPOPMAX) $zset [$natural]"),
     (2, Exact, "ZMPOP #{$zset} (MIN|MAX) [COUNT $natural]"),
     (

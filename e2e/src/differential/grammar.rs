@@ -155,7 +155,8 @@ fn damage(args: &mut Vec<Vec<u8>>, rng: &mut Rng) {
     let stray = STRAY[rng.usize(..STRAY.len())].as_bytes().to_vec();
     let at = rng.usize(1..args.len().max(1) + 1).min(args.len());
     match rng.u32(..4) {
-        0 if args.len() > 1 => drop(args.pop()),
+        // SPOP without its count takes a random member, and the two servers would part for good.
+        0 if args.len() > 1 && args[0] != b"SPOP" => drop(args.pop()),
         1 if at < args.len() => args.insert(at, args[at].clone()),
         2 if at < args.len() => args[at] = stray,
         _ => args.push(stray),

@@ -78,7 +78,7 @@ fn is_allowed(x: &Exec<'_>) -> bool {
         DebugAccess::Local => x.world.sessions.get(x.caller.client).is_some_and(|session| {
             session
                 .addr
-                .parse::<std::net::SocketAddr>()
+                .parse::<core::net::SocketAddr>()
                 .is_ok_and(|addr| addr.ip().to_canonical().is_loopback())
         }),
     }
