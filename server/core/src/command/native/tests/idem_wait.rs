@@ -124,3 +124,64 @@ fn unblock_and_disconnect_end_the_wait() {
     assert_eq!(b.engine.next_deadline_ms(), None);
     assert!(b.engine.shard.interest.is_empty());
 }
+
+#[test]
+fn a_transaction_does_not_wait() {
+    let (mut b, one, _) = busy();
+    ask_as(&mut b, one, "MULTI");
+    assert_eq!(ask_as(&mut b, one, "IDEM BEGIN k f BLOCK 0"), "QUEUED");
+    assert_eq!(ask_as(&mut b, one, "EXEC"), "[[\"BUSY\" 1 100]]");
+}
+
+/// Rule 8: what a transaction writes beside the result is one entry with it.
+#[test]
+fn a_change_and_its_result_are_one_entry() {
+    use crate::effect::{Decoder, Effect};
+    let mut b = bench();
+    ask(&mut b, "IDEM BEGIN pay:{1} f OWNER me");
+    ask(&mut b, "MULTI");
+    ask(&mut b, "SET order:{1} paid");
+    ask(&mut b, "IDEM COMPLETE pay:{1} me 1 receipt");
+    b.engine.shard.effects.clear();
+    assert_eq!(ask(&mut b, "EXEC"), "[OK OK]");
+    let effects: Vec<_> = Decoder::new(b.engine.shard.effects.bytes())
+        .map(|effect| effect.expect("decodes").1)
+        .collect();
+    assert!(
+        matches!(
+            effects[..],
+            [
+                Effect::Put {
+                    key: b"order:{1}",
+                    ..
+                },
+                Effect::Put {
+                    key: b"pay:{1}",
+                    created: false,
+                    ..
+                }
+            ]
+        ),
+        "{effects:?}"
+    );
+}
+
+/// A completed record is not what a transaction that watched it has seen.
+#[test]
+fn watch_sees_what_changes_and_not_what_is_only_asked() {
+    let (mut b, one, _) = busy();
+    for (line, outcome) in [
+        ("IDEM BEGIN k f", "[PONG]"),
+        ("IDEM BEGIN k g", "[PONG]"),
+        ("IDEM COMPLETE k you 1 r", "[PONG]"),
+        ("IDEM EXTEND k me 1 LEASE 100", "nil"),
+        ("IDEM COMPLETE k me 1 r", "nil"),
+        ("IDEM COMPLETE k me 1 r", "[PONG]"),
+    ] {
+        ask_as(&mut b, one, "WATCH k");
+        ask(&mut b, line);
+        ask_as(&mut b, one, "MULTI");
+        ask_as(&mut b, one, "PING");
+        assert_eq!(ask_as(&mut b, one, "EXEC"), outcome, "{line}");
+    }
+}
