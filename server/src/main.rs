@@ -5,20 +5,19 @@ mod config;
 mod host;
 mod logging;
 mod owner;
+mod owners;
 
 use std::sync::Arc;
 
 use anyhow::Context;
-use ruvio_core::engine::Engine;
-use ruvio_core::keyspace::Shard;
 use ruvio_core::options::text::{Directive, Origin};
 use ruvio_core::options::{Id, Options};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use config::Request;
-use host::{Node, Process};
-use owner::{Listener, Owner};
+use host::Node;
+use owner::Listener;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -40,14 +39,12 @@ fn main() -> anyhow::Result<()> {
     let pid_file = write_pid_file(&options)?;
 
     let (stop, stopped) = watch::channel(false);
-    let owner = start_owner(options, listeners, Arc::clone(&node), stopped)?;
+    let owners = owners::start(&options, listeners, &node, &stopped)?;
     wait_for_end(&node)?;
     tracing::info!("stopping");
-    // The owner may have ended by itself; joining it tells why.
+    // Owners may have ended by themselves; joining them tells why.
     let _ = stop.send(true);
-    owner
-        .join()
-        .map_err(|_| anyhow::anyhow!("an owner thread panicked"))??;
+    owners.join()?;
     if let Some(path) = pid_file {
         std::fs::remove_file(&path).with_context(|| format!("cannot remove {path}"))?;
     }
@@ -136,36 +133,6 @@ fn write_pid_file(options: &Options) -> anyhow::Result<Option<String>> {
     std::fs::write(&path, format!("{}\n", std::process::id()))
         .with_context(|| format!("cannot write the pidfile {path}"))?;
     Ok(Some(path))
-}
-
-fn start_owner(
-    options: Options,
-    listeners: Vec<Listener>,
-    node: Arc<Node>,
-    stopped: watch::Receiver<bool>,
-) -> anyhow::Result<std::thread::JoinHandle<anyhow::Result<()>>> {
-    let (configured, outcome) = std::sync::mpsc::sync_channel(1);
-    let owner = std::thread::Builder::new()
-        .name("owner-0".into())
-        .spawn(move || -> anyhow::Result<()> {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()?;
-            let (seed, random) = (entropy()?, entropy()?);
-            let mut engine = Engine::new(Shard::new(seed, random), Box::new(Process::new(node)?));
-            let result = engine.configure(options);
-            let fine = result.is_ok();
-            // The receiver waits until this arrives.
-            let _ = configured.send(result);
-            if fine {
-                runtime.block_on(Owner::new(engine, listeners).run(stopped))?;
-            }
-            Ok(())
-        })?;
-    if let Ok(Err(why)) = outcome.recv() {
-        anyhow::bail!("{why}");
-    }
-    Ok(owner)
 }
 
 /// Until a signal, or a client's `SHUTDOWN`.

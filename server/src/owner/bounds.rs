@@ -93,7 +93,8 @@ impl Owner {
                 session.traffic = traffic;
                 idle = idle_max_ms.is_some_and(|max| now.ms().saturating_sub(session.active_ms) > max);
             }
-            let spared = hold == Hold::Blocked || self.engine.output_class(client) != OutputClass::Normal;
+            let waits = matches!(hold, Hold::Blocked | Hold::BlockedElsewhere);
+            let spared = waits || self.engine.output_class(client) != OutputClass::Normal;
             if idle && !spared {
                 self.abandon(index);
             } else if has_output {

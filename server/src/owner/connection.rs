@@ -10,12 +10,20 @@ use rustix::net::{RecvFlags, SendFlags};
 use ruvio_core::engine::session::{ClientId, Traffic};
 use ruvio_core::resp::Decoder;
 
+use super::answers::Answers;
+
 /// Why input is not taken on at the moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hold {
     None,
     /// The client's command waits for a key.
     Blocked,
+    /// The same on another owner.
+    BlockedElsewhere,
+    /// Answers of other owners have to come first.
+    Answers,
+    /// Another owner has enough to do.
+    Full,
 }
 
 pub struct Connection {
@@ -36,6 +44,10 @@ pub struct Connection {
     pub peer_done: bool,
     /// Close when `pending` is sent; nothing more is read.
     pub closing: bool,
+    /// Those that wait for other owners, and what stands behind them.
+    pub answers: Answers,
+    /// Other owners may know the client.
+    pub travelled: bool,
     /// Listed to be served at the end of the turn.
     pub listed: bool,
     /// Part of this turn's replies is in the turn's buffer.
@@ -70,6 +82,8 @@ impl Connection {
             readable: false,
             peer_done: false,
             closing: false,
+            answers: Answers::default(),
+            travelled: false,
             listed: false,
             has_range: false,
             over_soft_since_ms: None,
@@ -114,6 +128,7 @@ impl Connection {
 
     /// Forgets replies that nobody will read.
     pub fn drop_pending(&mut self) {
+        self.answers.forget();
         self.pending = Vec::new();
         self.sent = 0;
     }
@@ -176,6 +191,17 @@ impl Connection {
             Err(Errno::AGAIN | Errno::INTR) => Some(0),
             Err(_) => None,
         }
+    }
+
+    /// Puts answers that are due behind what is pending.
+    pub fn release_answers(&mut self) {
+        let pending = &mut self.pending;
+        self.answers.take_due(|bytes| pending.extend_from_slice(bytes));
+    }
+
+    /// Nothing is owed to the client any longer.
+    pub fn is_settled(&self) -> bool {
+        self.unsent() == 0 && self.answers.is_empty()
     }
 
     /// Bytes of replies that the socket has not taken.

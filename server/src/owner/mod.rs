@@ -3,15 +3,19 @@
 //!
 //! Invariant: nothing here waits while commands could run; background work comes in slices between turns.
 
+mod answers;
 mod bounds;
 mod connection;
 mod connections;
+mod crossing;
 mod listener;
 mod poll;
 mod populate;
+mod route;
 mod turn;
 
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ruvio_core::engine::Engine;
@@ -20,6 +24,8 @@ use tokio::sync::watch;
 
 use connection::Hold;
 use connections::Connections;
+use crossing::Crossing;
+pub use crossing::Inbox;
 pub use listener::Listener;
 use poll::{Poller, Ready};
 use populate::Populator;
@@ -31,12 +37,19 @@ const TICK: Duration = Duration::from_millis(10);
 const TURNS_IN_A_ROW: usize = 64;
 /// Tokens from here on are listeners; below, connections by their place.
 const LISTENERS: u64 = 1 << 32;
+/// Other owners have sent something.
+const BELL: u64 = u64::MAX;
 
 pub struct Owner {
     engine: Engine,
     connections: Connections,
     listeners: Vec<Listener>,
     turn: Turn,
+    crossing: Crossing,
+    /// Connections that answers of other owners came for.
+    answered: Vec<u32>,
+    /// Room for the answer of a part of a command.
+    part_buffer: Vec<u8>,
     /// Connections to be served one by one after the gathered ones.
     listed: Vec<u32>,
     next_tick: Instant,
@@ -46,8 +59,12 @@ pub struct Owner {
 }
 
 impl Owner {
-    pub fn new(engine: Engine, listeners: Vec<Listener>) -> Self {
+    /// `inboxes` are those of all owners, in order.
+    pub fn new(engine: Engine, listeners: Vec<Listener>, inboxes: Vec<Arc<Inbox>>) -> Self {
         Self {
+            crossing: Crossing::new(engine.world.topology.me.into(), inboxes),
+            answered: Vec::new(),
+            part_buffer: Vec::new(),
             engine,
             connections: Connections::default(),
             listeners,
@@ -66,6 +83,7 @@ impl Owner {
         for (index, listener) in self.listeners.iter().enumerate() {
             poller.watch_level(&listener.fd, LISTENERS + index as u64)?;
         }
+        poller.watch_edges(self.crossing.bell(), BELL)?;
         let mut poller = poller.register()?;
         let mut events: Vec<Ready> = Vec::new();
         let mut ready: Vec<u32> = Vec::new();
@@ -105,6 +123,9 @@ impl Owner {
     /// Sorts events into connections to be read, and does what cannot wait for the turn.
     fn take_events(&mut self, poller: &Poller, events: &[Ready], ready: &mut Vec<u32>) -> io::Result<()> {
         for event in events {
+            if event.token == BELL {
+                continue;
+            }
             if event.token >= LISTENERS {
                 self.accept((event.token - LISTENERS) as usize, poller)?;
                 continue;
@@ -114,7 +135,7 @@ impl Owner {
                 continue;
             };
             connection.peer_done |= event.peer_done;
-            if connection.hold == Hold::Blocked && event.peer_done {
+            if matches!(connection.hold, Hold::Blocked | Hold::BlockedElsewhere) && event.peer_done {
                 connection.closing = true;
                 connection.drop_pending();
                 self.list(index);
@@ -151,6 +172,9 @@ impl Owner {
         if let Some(connection) = self.connections.remove(index) {
             if let Some(session) = self.engine.world.sessions.get_mut(connection.client) {
                 session.traffic = connection.traffic();
+            }
+            if connection.travelled {
+                self.forget_elsewhere(connection.client);
             }
             self.engine.disconnect(connection.client);
         }

@@ -85,15 +85,29 @@ impl Owner {
     /// Serves the connections in `ready` (their places), in turns of one arena each.
     pub(super) fn serve(&mut self, ready: &mut Vec<u32>, now: Now) {
         self.engine.begin_turn();
+        let spread = self.is_spread();
         let mut taken = 0;
         while taken < ready.len() {
             taken += self.gather(&ready[taken..]);
-            self.parse();
-            self.execute(now);
-            self.release();
+            if spread {
+                self.parse::<true>();
+                self.execute::<true>(now);
+                self.release();
+                self.release_answers();
+            } else {
+                self.parse::<false>();
+                self.execute::<false>(now);
+                self.release();
+            }
         }
         ready.clear();
+        if spread {
+            self.cross(now);
+        }
         self.serve_listed(now);
+        if spread {
+            self.crossing.flush();
+        }
         self.engine.end_turn();
     }
 
@@ -136,7 +150,7 @@ impl Owner {
     }
 
     /// Cuts the arrivals into commands, looks each up, and asks memory for the keys' buckets.
-    fn parse(&mut self) {
+    fn parse<const SPREAD: bool>(&mut self) {
         let Self {
             turn,
             connections,
@@ -165,7 +179,11 @@ impl Owner {
                 {
                     Decoded::Command { argc, next } => {
                         let args = Args::new(&turn.arena, &turn.spans[first as usize..]);
-                        let ahead = engine.look_ahead(db, args);
+                        let ahead = if SPREAD {
+                            engine.look_ahead_spread(db, args)
+                        } else {
+                            engine.look_ahead(db, args)
+                        };
                         turn.commands.push(Parsed {
                             connection: arrival.connection,
                             first,
@@ -200,7 +218,7 @@ impl Owner {
     }
 
     /// Executes the turn's commands in order.
-    fn execute(&mut self, now: Now) {
+    fn execute<const SPREAD: bool>(&mut self, now: Now) {
         let mut turn = std::mem::replace(&mut self.turn, Turn::empty());
         let mut index = 0;
         while index < turn.commands.len() {
@@ -216,14 +234,21 @@ impl Owner {
             let mut range_start = turn.reply.len();
             for at in group.clone() {
                 if let Some(next) = turn.commands.get(at + LOOK_AHEAD) {
-                    self.engine.prefetch_entry(&next.ahead);
+                    if SPREAD {
+                        self.engine.prefetch_entry_spread(&next.ahead);
+                    } else {
+                        self.engine.prefetch_entry(&next.ahead);
+                    }
                 }
                 let parsed = &turn.commands[at];
                 let spans = &turn.spans[parsed.first as usize..(parsed.first + parsed.argc) as usize];
                 let args = Args::new(&turn.arena, spans);
-                let flow = self
-                    .engine
-                    .execute_ahead(client, args, parsed.ahead, now, &mut turn.reply);
+                let (ahead, reply) = (parsed.ahead, &mut turn.reply);
+                let (flow, again) = if SPREAD {
+                    self.execute_spread(connection, client, args, ahead, now, reply)
+                } else {
+                    (self.engine.execute_ahead(client, args, ahead, now, reply), false)
+                };
                 if self.engine.world.has_news() {
                     self.end_range(connection, &mut range_start, &mut turn);
                     self.deliver(connection, &mut turn, now);
@@ -232,7 +257,8 @@ impl Owner {
                 if flow != Flow::Continue || turn.reply.len() > REPLIES {
                     self.end_range(connection, &mut range_start, &mut turn);
                     if !self.go_on(connection, flow, &mut turn, now) {
-                        self.put_back(connection, &turn, at + 1..group.end, flow);
+                        let next = at + usize::from(!again);
+                        self.put_back(connection, &turn, next..group.end, flow);
                         break;
                     }
                     range_start = turn.reply.len();
@@ -255,7 +281,9 @@ impl Owner {
                 self.hold_to_output_limit(index, now)
             }
             Flow::Blocked => {
-                if let Some(connection) = self.connections.get_mut(index) {
+                if let Some(connection) = self.connections.get_mut(index)
+                    && connection.hold == Hold::None
+                {
                     connection.hold = Hold::Blocked;
                 }
                 false
@@ -279,16 +307,14 @@ impl Owner {
         if flow == Flow::Close || commands.is_empty() {
             return;
         }
-        let mut words = Reply::new(Protocol::Resp2);
+        let mut words: Vec<u8> = Vec::new();
         for parsed in &turn.commands[commands] {
-            words.array(parsed.argc as usize);
-            for span in &turn.spans[parsed.first as usize..(parsed.first + parsed.argc) as usize] {
-                words.bulk(span.of(&turn.arena));
-            }
+            let spans = &turn.spans[parsed.first as usize..(parsed.first + parsed.argc) as usize];
+            words.extend(encode(spans.iter().map(|span| span.of(&turn.arena))));
         }
         // The decoder may stand within a partial command behind these: it starts again from here.
         connection.decoder = Default::default();
-        connection.input.splice(0..0, words.as_slice().iter().copied());
+        connection.input.splice(0..0, words);
     }
 
     /// Sends the turn's replies.
@@ -338,6 +364,10 @@ impl Owner {
     fn deliver(&mut self, current: u32, turn: &mut Turn, now: Now) {
         let mut outbox = std::mem::take(&mut self.engine.world.outbox);
         for parcel in outbox.drain(..) {
+            if let Some(waiting) = self.crossing.waiting.get_mut(&parcel.client) {
+                waiting.bytes.extend_from_slice(&parcel.bytes);
+                continue;
+            }
             let index = parcel.client.index() as u32;
             let Some(connection) = self
                 .connections
@@ -347,7 +377,9 @@ impl Owner {
                 continue;
             };
             // Behind its replies of this turn, if there are any; else it is sent when the turn ends.
-            if index == current || connection.has_range {
+            if !connection.answers.is_empty() {
+                connection.answers.push(&parcel.bytes);
+            } else if index == current || connection.has_range {
                 let start = turn.reply.len();
                 turn.reply.raw(&parcel.bytes);
                 let end = turn.reply.len();
@@ -375,6 +407,11 @@ impl Owner {
         self.engine.world.closing = gone;
         let mut free = std::mem::take(&mut self.engine.world.unblocked);
         for client in free.drain(..) {
+            if let Some(waiting) = self.crossing.waiting.remove(&client) {
+                let db = self.engine.database_of(client);
+                self.finish_part(waiting.ticket, db, &waiting.bytes);
+                continue;
+            }
             let index = client.index() as u32;
             if let Some(connection) = self.connections.get_mut(index).filter(|c| c.client == client) {
                 connection.hold = Hold::None;
@@ -382,17 +419,31 @@ impl Owner {
             }
         }
         self.engine.world.unblocked = free;
+        if !self.engine.world.for_others.is_empty() {
+            self.tell_others();
+        }
     }
 
     /// Carries out what came of work outside a command (`tick`).
     pub(super) fn deliver_news(&mut self, now: Now) {
+        self.deliver_between(now);
+        if self.is_spread() {
+            self.release_answers();
+        }
+        self.serve_listed(now);
+        if self.is_spread() {
+            self.crossing.flush();
+        }
+    }
+
+    /// Carries out what came of work while nothing stands in the turn's buffer.
+    pub(super) fn deliver_between(&mut self, now: Now) {
         if self.engine.world.has_news() {
             let mut turn = std::mem::replace(&mut self.turn, Turn::empty());
             self.deliver(u32::MAX, &mut turn, now);
             self.send_ranges(&mut turn);
             self.turn = turn;
         }
-        self.serve_listed(now);
     }
 
     /// Serves, one by one, the connections that need more than the common case, until none is listed.
@@ -421,6 +472,9 @@ impl Owner {
             self.execute_input(index, now, &mut turn);
             self.tell_fault(index, &mut turn);
             self.send_ranges(&mut turn);
+            if self.is_spread() {
+                self.release_answers();
+            }
             let Some(connection) = self.connections.get_mut(index) else {
                 break;
             };
@@ -459,12 +513,23 @@ impl Owner {
                 authenticated: self.is_authenticated(index),
                 max_bulk_len: self.engine.max_bulk_len(),
             };
-            let end = input.len();
+            let (begun, end) = (at, input.len());
+            let mut again = false;
             let flow = match decoder.decode(&mut input, at, end, &mut spans, &limits) {
                 Decoded::Command { next, .. } => {
                     at = next;
-                    self.engine
-                        .execute(client, Args::new(&input, &spans), now, &mut turn.reply)
+                    let args = Args::new(&input, &spans);
+                    let reply = &mut turn.reply;
+                    if self.is_spread() {
+                        let ahead = self
+                            .engine
+                            .look_ahead_spread(self.engine.database_of(client), args);
+                        let flow;
+                        (flow, again) = self.execute_spread(index, client, args, ahead, now, reply);
+                        flow
+                    } else {
+                        self.engine.execute(client, args, now, reply)
+                    }
                 }
                 Decoded::Skip { next } => {
                     at = next;
@@ -481,14 +546,20 @@ impl Owner {
                     Flow::Close
                 }
             };
+            if again {
+                // Written anew, since quotes of inline commands are resolved in place.
+                let words = encode(spans.iter().map(|span| span.of(&input)));
+                input.splice(begun..at, words);
+                at = begun;
+            }
+            self.queue_behind(index, range_start, &mut turn.reply);
             self.end_range(index, &mut range_start, turn);
             if self.engine.world.has_news() {
                 self.deliver(index, turn, now);
             }
-            if flow != Flow::Continue || turn.reply.len() > REPLIES {
-                if !self.go_on(index, flow, turn, now) {
-                    break;
-                }
+            let pauses = flow != Flow::Continue || turn.reply.len() > REPLIES;
+            if pauses && !self.go_on(index, flow, turn, now) {
+                break;
             }
             range_start = turn.reply.len();
         }
@@ -507,6 +578,7 @@ impl Owner {
         };
         if connection.hold == Hold::None
             && connection.input.is_empty()
+            && connection.answers.is_empty()
             && let Some(fault) = connection.fault.take()
         {
             connection.closing = true;
@@ -535,7 +607,7 @@ impl Owner {
         let Some(connection) = self.connections.get_mut(index) else {
             return;
         };
-        if connection.closing && connection.unsent() == 0 {
+        if connection.closing && connection.is_settled() {
             self.close(index);
         } else if connection.readable && !connection.closing && connection.hold == Hold::None {
             self.list(index);
@@ -554,4 +626,12 @@ pub(super) fn list(connection: &mut Connection, index: u32, listed: &mut Vec<u32
         connection.listed = true;
         listed.push(index);
     }
+}
+
+/// A command as clients send it.
+fn encode<'w>(words: impl ExactSizeIterator<Item = &'w [u8]>) -> Vec<u8> {
+    let mut request = Reply::new(Protocol::Resp2);
+    request.array(words.len());
+    words.for_each(|word| request.bulk(word));
+    request.take()
 }

@@ -31,7 +31,7 @@ impl Bench {
 
     pub fn with_seed(seed: u64) -> Self {
         let mut engine = testing::engine();
-        engine.shard = Shard::new(seed, seed);
+        *engine.shard = Shard::new(seed, seed);
         let client = testing::connect(&mut engine);
         Self {
             engine,

@@ -53,6 +53,7 @@ impl Engine {
 
     /// Takes the client out of every queue. `None` if it did not wait.
     pub(super) fn stop_waiting(&mut self, client: ClientId) -> Option<Box<Blocked>> {
+        self.select_waiting(client);
         let blocked = self.world.sessions.get_mut(client)?.blocked.take()?;
         for key in blocked.keys.view().iter() {
             self.shard.interest.unblock(blocked.db, key, blocked.ticket);
@@ -121,6 +122,7 @@ impl Engine {
 
     /// Runs the client's waiting command once more. `may_block` off: it must answer now.
     pub(super) fn try_again(&mut self, client: ClientId, now: Now, may_block: bool) {
+        self.select_waiting(client);
         let Some(session) = self.world.sessions.get_mut(client) else {
             return;
         };

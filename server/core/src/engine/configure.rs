@@ -19,7 +19,7 @@ impl Engine {
         let acl_file = String::from_utf8_lossy(options.text(Id::AclFile)).into_owned();
         let users = options.users.clone();
         self.world.options = options;
-        self.world.spread_options(&mut self.shard);
+        self.spread_options();
         if !password.is_empty() {
             self.world.set_default_password(&password);
         }
@@ -38,6 +38,14 @@ impl Engine {
             self.world.acl_file = Some(acl_file);
         }
         Ok(())
+    }
+
+    /// Has every shard follow the options.
+    pub(super) fn spread_options(&mut self) {
+        for place in 0..self.shard_count() {
+            self.select_place(place);
+            self.world.spread_options(&mut self.shard);
+        }
     }
 }
 

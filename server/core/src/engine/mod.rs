@@ -12,19 +12,23 @@
 pub(crate) mod bench;
 mod blocked;
 mod configure;
+pub mod course;
 pub mod describe;
 mod dispatch;
 mod figures;
 pub mod host;
 mod identity;
+mod join;
 pub mod observe;
 mod paused;
 mod permission;
 pub mod product;
+mod remote;
 mod room;
 #[cfg(test)]
 mod room_tests;
 pub mod session;
+mod spread;
 pub(crate) mod stopwatch;
 #[cfg(test)]
 mod subscription_tests;
@@ -40,8 +44,11 @@ mod world;
 pub use figures::{MemoryUsage, Rates};
 pub use host::{CpuTimes, Host, MemoryFigures, ProcessFacts};
 pub use identity::Identity;
+pub use join::How;
 pub use paused::{Pause, Scope};
 pub use permission::describe_denial;
+pub use remote::{Departure, Passport};
+pub use spread::Topology;
 pub use unblock::UnblockAs;
 pub use world::{CommandStats, Parcel, Stats, World};
 
@@ -68,18 +75,34 @@ pub struct Ahead {
     pub(crate) db: u16,
     /// The first key and its hash; no key, no hash.
     pub(crate) hint: Hint,
+    /// The shard of that key, where there are several.
+    pub(crate) shard: u16,
 }
 
 pub struct Engine {
-    pub shard: Shard,
+    /// The one at hand, of those that this owner has.
+    pub shard: Box<Shard>,
     pub world: World,
+    bench: spread::Bench,
+    shadows: remote::Shadows,
 }
 
 impl Engine {
     pub fn new(shard: Shard, host: Box<dyn Host>) -> Self {
+        Self::spread(vec![shard], Topology::ALONE, host)
+    }
+
+    /// One of several owners, with its shards in order; it has at least one.
+    pub fn spread(shards: Vec<Shard>, topology: Topology, host: Box<dyn Host>) -> Self {
+        let (shard, bench) = spread::Bench::new(shards);
+        let mut world = World::new(host);
+        world.topology = topology;
+        world.sessions.number_for(topology);
         Self {
             shard,
-            world: World::new(host),
+            world,
+            bench,
+            shadows: remote::Shadows::default(),
         }
     }
 
@@ -93,6 +116,7 @@ impl Engine {
     /// The connection is gone: forgets everything it held.
     pub fn disconnect(&mut self, client: ClientId) {
         self.stop_waiting(client);
+        self.select_watched(client);
         self.world.pause.forget(client);
         self.world.stop_monitor(client);
         self.world.end_transaction(client, &mut self.shard.interest);
@@ -128,6 +152,7 @@ impl Engine {
             entry: Some(entry),
             db,
             hint: Hint::new(key, hash),
+            shard: 0,
         }
     }
 
@@ -179,6 +204,15 @@ impl Engine {
         self.resume(now);
         self.time_out(now);
         self.world.sample(now.ms(), &self.shard);
+        let mut more = false;
+        for place in 0..self.shard_count() {
+            self.select_place(place);
+            more |= self.tick_shard(now);
+        }
+        more
+    }
+
+    fn tick_shard(&mut self, now: Now) -> bool {
         let mut more = false;
         if !self.world.pause.holds_keys() {
             let now = self.shard.advance(now);

@@ -122,7 +122,7 @@ impl Engine {
             };
             let mut reply = Reply::default();
             let before = self.world.outbox.len();
-            let flow = self.execute(client, args.view(), now, &mut reply);
+            let flow = self.run_here(client, args.view(), now, &mut reply);
             // What the command sent to its own client goes behind its reply.
             let bytes = reply.take().into();
             self.world.outbox.insert(before, Parcel { client, bytes });

@@ -12,7 +12,7 @@ const FREED_BETWEEN: usize = 1000;
 impl Engine {
     /// What counts against `maxmemory`: all that this thread took from the allocator, and the slab.
     pub fn used_bytes(&self) -> usize {
-        self.world.host.allocated() + self.shard.heap.slab_bytes()
+        self.world.host.allocated() + self.slab_bytes()
     }
 
     /// Before a command that may need memory. Sets `world.out_of_memory` if there is nothing to be had.
@@ -34,7 +34,8 @@ impl Engine {
     #[inline(never)]
     fn make_room(&mut self, now: Now, keys: usize) -> bool {
         self.world.out_of_memory = false;
-        let limit = self.shard.eviction.limit_bytes;
+        // Owners share what the node may use.
+        let limit = self.shard.eviction.limit_bytes / usize::from(self.world.topology.owners);
         for _ in 0..keys {
             if self.used_bytes() <= limit {
                 return false;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::identity::Identity;
+use super::spread::Topology;
 use super::transaction::Transaction;
 use crate::acl::User;
 use crate::command::OwnedArgs;
@@ -103,6 +104,10 @@ pub struct Session {
     /// A command that `CLIENT PAUSE` holds back.
     pub paused: Option<Box<OwnedArgs>>,
     pub identity: Identity,
+    /// The slot of the keys that it watches, or that its transaction is about, where there are several shards.
+    pub slot: Option<u16>,
+    /// It stands for a client of another owner, of this id.
+    pub home: Option<ClientId>,
     pub(super) transaction: Option<Box<Transaction>>,
     /// Never empty where there is one.
     pub(super) listening: Option<Box<Listening>>,
@@ -117,7 +122,11 @@ pub struct Sessions {
     places: Vec<Option<Box<Session>>>,
     free: Vec<u32>,
     last_serial: u64,
+    /// Serial numbers are given in steps of so many, so that no two owners give the same.
+    step: u64,
     live: usize,
+    /// Among them, those that stand for clients of other owners.
+    shadows: usize,
 }
 
 impl Session {
@@ -142,7 +151,7 @@ impl Sessions {
         now_ms: u64,
         default_user: &Arc<User>,
     ) -> ClientId {
-        self.last_serial += 1;
+        self.last_serial = self.last_serial.wrapping_add(self.step.max(1));
         let index = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
             self.places.len() as u32 - 1
@@ -165,6 +174,8 @@ impl Sessions {
             blocked: None,
             paused: None,
             identity: Identity::new(default_user),
+            slot: None,
+            home: None,
             transaction: None,
             listening: None,
             closing: false,
@@ -180,8 +191,12 @@ impl Sessions {
             return None;
         }
         self.free.push(id.index() as u32);
-        self.live -= 1;
-        place.take()
+        let closed = place.take();
+        match closed.as_ref().is_some_and(|session| session.home.is_some()) {
+            true => self.shadows -= 1,
+            false => self.live -= 1,
+        }
+        closed
     }
 
     #[inline]
@@ -197,9 +212,32 @@ impl Sessions {
             .filter(|s| s.id == id)
     }
 
-    /// In the order of their ids.
+    /// Gives numbers that no other owner gives.
+    pub(super) fn number_for(&mut self, topology: Topology) {
+        self.step = u64::from(topology.owners);
+        // The first number of the first owner is 1.
+        self.last_serial = (u64::from(topology.me) + 1).wrapping_sub(self.step);
+    }
+
+    /// The session stands for a client of another owner from now on: it is none of those who are here.
+    pub(super) fn mark_shadow(&mut self, id: ClientId, home: ClientId) {
+        if let Some(session) = self.get_mut(id)
+            && session.home.replace(home).is_none()
+        {
+            self.live -= 1;
+            self.shadows += 1;
+        }
+    }
+
+    /// Those who are here, in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = &Session> {
-        let mut all: Vec<&Session> = self.places.iter().filter_map(Option::as_deref).collect();
+        let here = |session: &&Session| session.home.is_none();
+        let mut all: Vec<&Session> = self
+            .places
+            .iter()
+            .filter_map(Option::as_deref)
+            .filter(here)
+            .collect();
         all.sort_unstable_by_key(|s| s.id);
         all.into_iter()
     }
@@ -208,15 +246,16 @@ impl Sessions {
         self.places
             .iter_mut()
             .filter_map(Option::as_deref_mut)
+            .filter(|session| session.home.is_none())
             .for_each(visit);
     }
 
-    /// By the number that `CLIENT ID` shows.
+    /// By the number that `CLIENT ID` shows; also those that stand for a client of another owner.
     pub fn find_serial(&self, serial: u64) -> Option<&Session> {
         self.places
             .iter()
             .filter_map(Option::as_deref)
-            .find(|session| session.id.serial() == serial)
+            .find(|session| session.home.unwrap_or(session.id).serial() == serial)
     }
 
     pub fn len(&self) -> usize {

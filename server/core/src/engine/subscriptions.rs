@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::session::{ClientId, Session, Sessions};
 use super::{Engine, Parcel, World};
-use crate::command::Entry;
+use crate::command::{Entry, OwnedArgs};
 use crate::error::Error;
 use crate::keyspace::Classes;
 use crate::options::OutputClass;
@@ -110,6 +110,16 @@ impl World {
         }
     }
 
+    /// The same for a message that comes up on this owner alone: the others are told. How often it was sent
+    /// here.
+    pub fn publish_everywhere(&mut self, kind: Kind, channel: &[u8], message: &[u8]) -> usize {
+        if self.topology.owners > 1 {
+            let words = [kind.publish_command(), channel, message];
+            self.for_others.push(OwnedArgs::from_words(words.into_iter()));
+        }
+        self.publish(kind, channel, message)
+    }
+
     /// Sends a message to all who listen to the channel, in whichever way; how often it was sent. It reaches
     /// the one whose command runs, too, behind the reply.
     pub fn publish(&mut self, kind: Kind, channel: &[u8], message: &[u8]) -> usize {
@@ -194,7 +204,7 @@ impl Engine {
     fn publish_each_event(&mut self) {
         let classes = self.shard.notify;
         let mut events = std::mem::take(&mut self.shard.events);
-        if self.world.directory.is_empty() {
+        if self.world.directory.is_empty() && self.world.topology.owners == 1 {
             events.clear();
         }
         let mut channel: Vec<u8> = Vec::new();
@@ -204,12 +214,13 @@ impl Engine {
                 channel.clear();
                 let _ = write!(channel, "__keyspace@{}__:", event.db);
                 channel.extend_from_slice(&event.key);
-                self.world.publish(Kind::Channel, &channel, event.name.as_bytes());
+                self.world
+                    .publish_everywhere(Kind::Channel, &channel, event.name.as_bytes());
             }
             if classes.any(Classes::KEYEVENT) {
                 channel.clear();
                 let _ = write!(channel, "__keyevent@{}__:{}", event.db, event.name);
-                self.world.publish(Kind::Channel, &channel, &event.key);
+                self.world.publish_everywhere(Kind::Channel, &channel, &event.key);
             }
         }
         if events.capacity() <= EVENTS_KEPT {

@@ -107,6 +107,16 @@ impl Session {
         self.transaction.as_ref().map_or(0, |t| t.watched.len())
     }
 
+    /// The commands that were taken in, unless `EXEC` is to refuse them.
+    pub(super) fn take_queue(&mut self) -> Option<Vec<OwnedArgs>> {
+        let transaction = self.transaction.as_mut().filter(|t| t.open)?;
+        if transaction.spoiled || transaction.broken {
+            return None;
+        }
+        let queue = std::mem::take(&mut transaction.queue);
+        Some(queue.into_iter().map(|queued| queued.args).collect())
+    }
+
     /// A watched key has changed: `EXEC` will refuse.
     pub fn watch_broken(&self) -> bool {
         self.transaction.as_ref().is_some_and(|t| t.broken)

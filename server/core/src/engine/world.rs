@@ -8,10 +8,11 @@ use super::host::Host;
 use super::observe::Observer;
 use super::paused::Pause;
 use super::session::{ClientId, Sessions};
+use super::spread::Topology;
 use super::stopwatch::Stopwatch;
 use super::unblock::UnblockAs;
 use crate::acl::{AclLog, Users};
-use crate::command::COMMANDS;
+use crate::command::{COMMANDS, OwnedArgs};
 use crate::options::Options;
 use crate::pubsub::Directory;
 use crate::resp::Reply;
@@ -51,8 +52,12 @@ pub struct Stats {
 
 pub struct World {
     pub sessions: Sessions,
+    /// Where this owner stands among others.
+    pub topology: Topology,
     /// Emptied by the caller after each command.
     pub outbox: Vec<Parcel>,
+    /// Messages that the other owners have to publish as well, as commands.
+    pub for_others: Vec<OwnedArgs>,
     /// Sessions that must be closed by the caller, once what is owed has been sent.
     pub closing: Vec<ClientId>,
     /// Sessions that no longer wait: the caller goes on with what they have sent meanwhile.
@@ -88,7 +93,9 @@ impl World {
         };
         Self {
             sessions: Sessions::default(),
+            topology: Topology::ALONE,
             outbox: Vec::new(),
+            for_others: Vec::new(),
             closing: Vec::new(),
             unblocked: Vec::new(),
             blocked_count: 0,
@@ -129,7 +136,10 @@ impl World {
     /// Whether the caller has something to carry out.
     #[inline]
     pub fn has_news(&self) -> bool {
-        !(self.outbox.is_empty() && self.closing.is_empty() && self.unblocked.is_empty())
+        !(self.outbox.is_empty()
+            && self.closing.is_empty()
+            && self.unblocked.is_empty()
+            && self.for_others.is_empty())
     }
 
     /// Sends bytes written by `write`, in the client's own protocol. Nothing if it is gone.

@@ -106,7 +106,7 @@ options! {
     // The node.
     Durability "durability" Kind::Only(&["memory"], "only 'memory' is known: this version has no log to keep writes in"), "memory", FIXED.ours(),
         "When a write is acknowledged: memory, once it is executed.";
-    Shards "shards" Kind::Only(&["1"], "this version serves one shard"), "1", FIXED.ours(),
+    Shards "shards" int(1, 1024), "1", FIXED.ours(),
         "Into how many shards the hash slots are divided.";
     OwnerThreads "owner-threads" int(0, 1024), "0", FIXED.ours(),
         "Threads that own shards; 0 for as many as there are cores. Never more than shards.";

@@ -40,6 +40,14 @@ impl Kind {
         }
     }
 
+    /// The command by which such a message is sent.
+    pub fn publish_command(self) -> &'static [u8] {
+        match self {
+            Self::Channel | Self::Pattern => b"PUBLISH",
+            Self::ShardChannel => b"SPUBLISH",
+        }
+    }
+
     /// The first word of a message.
     pub fn message(self) -> &'static [u8] {
         match self {

@@ -138,13 +138,21 @@ pub const PUBSUB: Command = row("pubsub", -2, inspect::help)
     ]);
 
 fn publish(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
-    let sent = x.world.publish(Kind::Channel, args.get(1), args.get(2));
-    x.reply.count(sent);
-    Ok(())
+    send(x, Kind::Channel, args)
 }
 
 fn spublish(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
-    let sent = x.world.publish(Kind::ShardChannel, args.get(1), args.get(2));
+    send(x, Kind::ShardChannel, args)
+}
+
+/// Alone it goes to every owner by its route; within a transaction it runs on one, which tells the others.
+fn send(x: &mut Exec<'_>, kind: Kind, args: Args<'_>) -> Outcome {
+    let (channel, message) = (args.get(1), args.get(2));
+    let sent = if x.caller.may_block {
+        x.world.publish(kind, channel, message)
+    } else {
+        x.world.publish_everywhere(kind, channel, message)
+    };
     x.reply.count(sent);
     Ok(())
 }

@@ -1,0 +1,261 @@
+//! How the answers of several shards become one.
+
+use crate::command::Entry;
+use crate::command::spec::{Join, Route};
+use crate::resp::Reply;
+use crate::text::number::parse_i64;
+
+/// What is done with the parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// There is one, or the first speaks for all.
+    First,
+    /// The first error, else the first.
+    Agree,
+    /// Any success, else the first.
+    Any,
+    Sum,
+    /// Elements in the order of the keys that were asked for.
+    Interleave,
+    /// Arrays (or sets) one after the other.
+    Concat,
+    /// Bulk strings one after the other.
+    Text,
+    /// One of those that are not null, by chance.
+    Choose,
+}
+
+impl How {
+    /// What the command's row says, and what it leaves to the command.
+    pub fn of(entry: &Entry) -> Self {
+        match entry.spec.route {
+            Route::Split(join) | Route::Everywhere(join) => match join {
+                Join::Ok => Self::Agree,
+                Join::Sum => Self::Sum,
+                Join::Interleave => Self::Interleave,
+                Join::Concat => Self::Concat,
+                Join::Own => Self::own(entry),
+            },
+            _ => Self::First,
+        }
+    }
+
+    fn own(entry: &Entry) -> Self {
+        match entry.full_name.as_str() {
+            "randomkey" => Self::Choose,
+            "client|list" => Self::Text,
+            "client|kill" => Self::Any,
+            "pubsub|channels" | "pubsub|shardchannels" => Self::Concat,
+            "pubsub|numpat" => Self::Sum,
+            _ => Self::First,
+        }
+    }
+
+    /// `order` names, for each element of an interleaved answer, the part it comes from. There is at least one
+    /// part.
+    pub fn join(self, parts: &[Vec<u8>], order: &[u16], random: u64) -> Vec<u8> {
+        let error = parts.iter().find(|part| is_error(part));
+        match (self, error) {
+            (Self::First, _) => parts[0].clone(),
+            (Self::Any, _) => any(parts),
+            (_, Some(error)) => error.clone(),
+            (Self::Agree, None) => parts[0].clone(),
+            (Self::Sum, None) => sum(parts),
+            (Self::Interleave, None) => interleave(parts, order),
+            (Self::Concat, None) => concat(parts),
+            (Self::Text, None) => text(parts),
+            (Self::Choose, None) => choose(parts, random),
+        }
+    }
+}
+
+fn is_error(part: &[u8]) -> bool {
+    matches!(part.first(), Some(b'-' | b'!'))
+}
+
+/// Numbers are added, so that `CLIENT KILL` counts everywhere.
+fn any(parts: &[Vec<u8>]) -> Vec<u8> {
+    if parts.iter().all(|part| part.first() == Some(&b':')) {
+        return sum(parts);
+    }
+    let fine = parts.iter().find(|part| !is_error(part));
+    fine.unwrap_or(&parts[0]).clone()
+}
+
+fn sum(parts: &[Vec<u8>]) -> Vec<u8> {
+    let numbers = parts.iter().filter_map(|part| {
+        let line = part.strip_prefix(b":")?.strip_suffix(b"\r\n")?;
+        parse_i64(line)
+    });
+    let mut out = Reply::default();
+    out.integer(numbers.fold(0, i64::saturating_add));
+    out.take()
+}
+
+fn interleave(parts: &[Vec<u8>], order: &[u16]) -> Vec<u8> {
+    let mut rests: Vec<&[u8]> = parts.iter().map(|part| body(part).1).collect();
+    let mut out = Reply::default();
+    out.array(order.len());
+    for part in order {
+        let rest = &mut rests[usize::from(*part)];
+        let (element, after) = rest.split_at(value_len(rest));
+        out.raw(element);
+        *rest = after;
+    }
+    out.take()
+}
+
+fn concat(parts: &[Vec<u8>]) -> Vec<u8> {
+    let count: usize = parts.iter().map(|part| body(part).0).sum();
+    let sign = parts[0].first().copied().unwrap_or(b'*');
+    let mut out = vec![sign];
+    out.extend_from_slice(itoa::Buffer::new().format(count).as_bytes());
+    out.extend_from_slice(b"\r\n");
+    for part in parts {
+        out.extend_from_slice(body(part).1);
+    }
+    out
+}
+
+/// Keeps the first one's kind: a bulk string, or a verbatim one with its format.
+fn text(parts: &[Vec<u8>]) -> Vec<u8> {
+    let is_verbatim = parts[0].first() == Some(&b'=');
+    let mut whole: Vec<u8> = Vec::new();
+    for part in parts {
+        let words = body(part).1.strip_suffix(b"\r\n").unwrap_or(b"");
+        let words = match is_verbatim {
+            true => words.get(4..).unwrap_or(b""),
+            false => words,
+        };
+        whole.extend_from_slice(words);
+    }
+    let mut out = Reply::default();
+    if is_verbatim {
+        out.set_proto(crate::resp::Protocol::Resp3);
+        out.verbatim(b"txt", &whole);
+    } else {
+        out.bulk(&whole);
+    }
+    out.take()
+}
+
+fn choose(parts: &[Vec<u8>], random: u64) -> Vec<u8> {
+    let is_null = |part: &[u8]| part.starts_with(b"$-1") || part.starts_with(b"_");
+    let there: Vec<&Vec<u8>> = parts.iter().filter(|part| !is_null(part)).collect();
+    match there.len() {
+        0 => parts[0].clone(),
+        count => there[(random % count as u64) as usize].clone(),
+    }
+}
+
+/// The number in the first line, and what follows that line.
+fn body(value: &[u8]) -> (usize, &[u8]) {
+    let end = line_end(value);
+    let number = value
+        .get(1..end.saturating_sub(2))
+        .and_then(parse_i64)
+        .unwrap_or(0);
+    (usize::try_from(number).unwrap_or(0), &value[end..])
+}
+
+/// Where the first line ends, its end included.
+fn line_end(value: &[u8]) -> usize {
+    value
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .map_or(value.len(), |at| at + 1)
+}
+
+/// Bytes of the value that stands at the beginning.
+fn value_len(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    let mut left = 1_usize;
+    while left > 0 && at < bytes.len() {
+        left -= 1;
+        let rest = &bytes[at..];
+        let (number, _) = body(rest);
+        at += line_end(rest);
+        match rest[0] {
+            b'$' | b'=' | b'!' if rest.get(1) != Some(&b'-') => at += number + 2,
+            b'*' | b'~' | b'>' => left += number,
+            b'%' => left += 2 * number,
+            // What it describes follows as well.
+            b'|' => left += 2 * number + 1,
+            _ => {}
+        }
+    }
+    at.min(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(how: How, parts: &[&str], order: &[u16]) -> String {
+        let parts: Vec<Vec<u8>> = parts.iter().map(|part| part.as_bytes().to_vec()).collect();
+        String::from_utf8(how.join(&parts, order, 1)).unwrap()
+    }
+
+    #[test]
+    fn answers_of_several_shards_become_one() {
+        assert_eq!(joined(How::Sum, &[":2\r\n", ":40\r\n"], &[]), ":42\r\n");
+        assert_eq!(
+            joined(How::Agree, &["+OK\r\n", "-ERR no\r\n"], &[]),
+            "-ERR no\r\n"
+        );
+        assert_eq!(
+            joined(How::Any, &["-ERR No such client\r\n", "+OK\r\n"], &[]),
+            "+OK\r\n"
+        );
+        assert_eq!(joined(How::Any, &[":0\r\n", ":1\r\n"], &[]), ":1\r\n");
+        assert_eq!(
+            joined(
+                How::Concat,
+                &["*1\r\n$1\r\na\r\n", "*0\r\n", "*1\r\n$0\r\n\r\n"],
+                &[]
+            ),
+            "*2\r\n$1\r\na\r\n$0\r\n\r\n"
+        );
+        assert_eq!(
+            joined(How::Text, &["$2\r\na\n\r\n", "$2\r\nb\n\r\n"], &[]),
+            "$4\r\na\nb\n\r\n"
+        );
+        assert_eq!(
+            joined(How::Text, &["=5\r\ntxt:a\r\n", "=5\r\ntxt:b\r\n"], &[]),
+            "=6\r\ntxt:ab\r\n"
+        );
+        assert_eq!(
+            joined(How::Choose, &["$-1\r\n", "$1\r\na\r\n"], &[]),
+            "$1\r\na\r\n"
+        );
+        assert_eq!(joined(How::Choose, &["_\r\n", "_\r\n"], &[]), "_\r\n");
+    }
+
+    #[test]
+    fn elements_come_back_in_the_order_of_their_keys() {
+        let parts = ["*2\r\n$2\r\n\r\n\r\n$-1\r\n", "*2\r\n_\r\n$1\r\nb\r\n"];
+        assert_eq!(
+            joined(How::Interleave, &parts, &[1, 0, 0, 1]),
+            "*4\r\n_\r\n$2\r\n\r\n\r\n$-1\r\n$1\r\nb\r\n"
+        );
+    }
+
+    #[test]
+    fn a_value_is_as_long_as_all_within_it() {
+        for value in [
+            "+OK\r\n",
+            "*2\r\n:1\r\n*1\r\n$1\r\na\r\n",
+            "%1\r\n+a\r\n~0\r\n",
+            "$-1\r\n",
+            "*-1\r\n",
+        ] {
+            assert_eq!(
+                value_len(format!("{value}+next\r\n").as_bytes()),
+                value.len(),
+                "{value}"
+            );
+        }
+        assert_eq!(value_len(b"$100\r\nshort"), 11);
+        assert_eq!(value_len(b""), 0);
+    }
+}

@@ -1,0 +1,216 @@
+//! Commands of one owner's client that run on another owner.
+//!
+//! The client's own owner checks who it is and what it may, and sends its standing along. The other owner runs
+//! the command for a shadow: a session that stands for the client, may everything, and is what waits for keys
+//! and watches them there. Invariant: a shadow lives until its client's owner says that the client is gone.
+
+use hashbrown::HashMap;
+
+use super::dispatch::Standing;
+use super::session::{ClientId, ReplyMode};
+use super::{Ahead, Engine, Flow};
+use crate::acl::Users;
+use crate::command::{Args, Entry, OwnedArgs};
+use crate::error::Error;
+use crate::exec::Now;
+use crate::resp::{Protocol, Reply};
+
+/// Shadows by the clients that they stand for.
+pub(super) type Shadows = HashMap<ClientId, ClientId, foldhash::fast::RandomState>;
+
+/// What another owner has to know of a client to run its command.
+#[derive(Clone, Copy, Debug)]
+pub struct Passport {
+    pub client: ClientId,
+    pub db: u16,
+    pub protocol: Protocol,
+    pub no_touch: bool,
+    /// Of its transaction.
+    pub slot: Option<u16>,
+}
+
+/// Whether a command leaves.
+pub enum Departure {
+    /// `silent`: `CLIENT REPLY` has its answer dropped.
+    Go { passport: Passport, silent: bool },
+    /// It does not: whatever is to be answered is in the reply.
+    Stay(Flow),
+}
+
+impl Engine {
+    /// The checks that need the client's own session, for a command that will run elsewhere.
+    pub fn depart(
+        &mut self,
+        client: ClientId,
+        args: Args<'_>,
+        ahead: &Ahead,
+        now: Now,
+        reply: &mut Reply,
+    ) -> Departure {
+        let Some(session) = self
+            .world
+            .sessions
+            .get_mut(client)
+            .filter(|session| !session.closing)
+        else {
+            return Departure::Stay(Flow::Close);
+        };
+        session.active_ms = now.ms();
+        session.commands += 1;
+        let silent = match session.reply_mode {
+            ReplyMode::On => false,
+            ReplyMode::Off => true,
+            ReplyMode::SkipNext | ReplyMode::Skip => {
+                session.reply_mode = ReplyMode::On;
+                true
+            }
+        };
+        let passport = Passport {
+            client,
+            db: session.db,
+            protocol: session.protocol,
+            no_touch: session.no_touch,
+            slot: session.slot,
+        };
+        reply.set_proto(session.protocol);
+        let Some(entry) = ahead.entry else {
+            return Departure::Go { passport, silent };
+        };
+        let entry = super::course::whole_entry(entry, args);
+        session.last_command = Some(entry.id);
+        let standing = Standing::of(session);
+        match self.check_departure(client, standing, entry, args, now) {
+            Ok(()) => Departure::Go { passport, silent },
+            Err(error) => {
+                let start = reply.len();
+                self.world.stats.commands[entry.id as usize].rejected += 1;
+                self.refuse(client, Some(entry), error, reply);
+                if silent {
+                    reply.truncate(start);
+                }
+                Departure::Stay(Flow::Continue)
+            }
+        }
+    }
+
+    /// Refuses a command because of the spread.
+    pub fn refuse_course(
+        &mut self,
+        client: ClientId,
+        args: Args<'_>,
+        ahead: &Ahead,
+        error: Error,
+        now: Now,
+        reply: &mut Reply,
+    ) -> Flow {
+        match self.depart(client, args, ahead, now, reply) {
+            Departure::Stay(flow) => flow,
+            Departure::Go { silent, .. } => {
+                let start = reply.len();
+                self.refuse(client, ahead.entry, error, reply);
+                if silent {
+                    reply.truncate(start);
+                }
+                Flow::Continue
+            }
+        }
+    }
+
+    fn check_departure(
+        &mut self,
+        client: ClientId,
+        standing: Standing,
+        entry: &Entry,
+        args: Args<'_>,
+        now: Now,
+    ) -> Result<(), Error> {
+        if !standing.is_unrestricted() {
+            self.check_login(client, Some(entry))?;
+        }
+        if standing.is_bound() {
+            self.check_no_multi(client, entry)?;
+        }
+        if !standing.is_unrestricted() {
+            self.check_rules(client, entry, args, now)?;
+        }
+        if standing.is_bound() {
+            self.check_subscriber(client, entry)?;
+        }
+        Ok(())
+    }
+
+    /// What `MULTI` took in, for another owner to run: the transaction is over here. `None` where `EXEC` refuses.
+    pub fn take_transaction(&mut self, client: ClientId) -> Option<Vec<OwnedArgs>> {
+        let session = self.world.sessions.get_mut(client)?;
+        session.slot = None;
+        let queue = session.take_queue()?;
+        self.world.end_transaction(client, &mut self.shard.interest);
+        Some(queue)
+    }
+
+    /// The session for whom a command of another owner's client runs.
+    pub fn arrive(&mut self, passport: &Passport, now: Now) -> ClientId {
+        let known = self.shadows.get(&passport.client).copied();
+        let shadow = known.unwrap_or_else(|| self.open_shadow(passport.client, now));
+        if let Some(session) = self.world.sessions.get_mut(shadow) {
+            session.db = passport.db;
+            session.protocol = passport.protocol;
+            session.no_touch = passport.no_touch;
+            session.slot = passport.slot.or(session.slot);
+        }
+        shadow
+    }
+
+    fn open_shadow(&mut self, client: ClientId, now: Now) -> ClientId {
+        let sessions = &mut self.world.sessions;
+        // Rights are checked at home, by rules that may differ from those of any user here.
+        let everything = Users::default();
+        let shadow = sessions.open(
+            String::new(),
+            String::new(),
+            -1,
+            now.ms(),
+            everything.default_user(),
+        );
+        sessions.mark_shadow(shadow, client);
+        self.shadows.insert(client, shadow);
+        shadow
+    }
+
+    /// The client of another owner is gone, with all that it waited for or watched here.
+    pub fn forget_shadow(&mut self, client: ClientId) -> Option<ClientId> {
+        let shadow = self.shadows.remove(&client)?;
+        self.disconnect(shadow);
+        Some(shadow)
+    }
+
+    /// The client's standing as it is now.
+    pub fn passport(&self, client: ClientId) -> Passport {
+        let session = self.world.sessions.get(client);
+        Passport {
+            client,
+            db: session.map_or(0, |session| session.db),
+            protocol: session.map_or(Protocol::Resp2, |session| session.protocol),
+            no_touch: session.is_some_and(|session| session.no_touch),
+            slot: session.and_then(|session| session.slot),
+        }
+    }
+
+    pub fn is_connected(&self, client: ClientId) -> bool {
+        self.world.sessions.get(client).is_some()
+    }
+
+    /// Takes over what a command that ran elsewhere changed of the session.
+    pub fn take_database(&mut self, client: ClientId, db: u16) {
+        if let Some(session) = self.world.sessions.get_mut(client) {
+            session.db = db;
+        }
+    }
+
+    pub fn protocol_of(&self, client: ClientId) -> Protocol {
+        self.world
+            .sessions
+            .get(client)
+            .map_or(Protocol::Resp2, |session| session.protocol)
+    }
+}

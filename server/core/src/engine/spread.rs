@@ -1,0 +1,307 @@
+//! Several shards on several owner threads: which shard a command belongs to, and which of its shards an
+//! owner has at hand.
+//!
+//! Invariants: whatever touches a keyspace touches `Engine::shard`, so the shard of a key is selected before
+//! the key is looked at. A transaction and the keys it watches lie in one slot. With a single shard nothing
+//! here is on a command's way.
+
+use super::course::NO_SHARD;
+use super::session::ClientId;
+use super::{Ahead, Engine, Flow};
+use crate::command::spec::{Categories, Join, Route};
+use crate::command::{Args, COMMANDS, Entry, OwnedArgs, keys};
+use crate::exec::Now;
+use crate::keyspace::{Hint, Shard};
+use crate::resp::Reply;
+use crate::text::crc16::{SLOTS, slot_of};
+use crate::text::number::parse_u64;
+
+/// Where the shards of a node are. Owners and shards are numbered from zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Topology {
+    pub shards: u16,
+    pub owners: u16,
+    /// The owner that reads this.
+    pub me: u16,
+}
+
+impl Topology {
+    /// One shard on one owner: plain Redis.
+    pub const ALONE: Self = Self {
+        shards: 1,
+        owners: 1,
+        me: 0,
+    };
+
+    #[inline]
+    pub fn is_spread(self) -> bool {
+        self.shards > 1
+    }
+
+    pub fn shard_of(self, slot: u16) -> u16 {
+        (u32::from(slot) * u32::from(self.shards) / u32::from(SLOTS)) as u16
+    }
+
+    pub fn shard_of_key(self, key: &[u8]) -> u16 {
+        self.shard_of(slot_of(key))
+    }
+
+    pub fn owner_of(self, shard: u16) -> u16 {
+        shard % self.owners
+    }
+
+    pub fn is_mine(self, shard: u16) -> bool {
+        self.owner_of(shard) == self.me
+    }
+
+    /// The shard's place among those of its owner.
+    fn place_of(self, shard: u16) -> usize {
+        usize::from(shard / self.owners)
+    }
+
+    /// The shards of an owner, in order.
+    pub fn shards_of(self, owner: u16) -> impl Iterator<Item = u16> {
+        (owner..self.shards).step_by(usize::from(self.owners))
+    }
+}
+
+/// Shards of this owner other than the selected one, by their places; the selected one's place is empty.
+pub(super) struct Bench {
+    places: Vec<Option<Box<Shard>>>,
+    selected: usize,
+}
+
+impl Bench {
+    /// The first of `shards` is selected. There is at least one.
+    pub(super) fn new(mut shards: Vec<Shard>) -> (Box<Shard>, Self) {
+        let first = Box::new(shards.remove(0));
+        let rest = shards.into_iter().map(|shard| Some(Box::new(shard)));
+        let bench = Self {
+            places: std::iter::once(None).chain(rest).collect(),
+            selected: 0,
+        };
+        (first, bench)
+    }
+}
+
+impl Engine {
+    /// How many shards this owner has.
+    pub fn shard_count(&self) -> usize {
+        self.bench.places.len()
+    }
+
+    /// Brings the shard of that place to hand.
+    pub fn select_place(&mut self, place: usize) {
+        if place == self.bench.selected {
+            return;
+        }
+        if let Some(shard) = self.bench.places.get_mut(place).and_then(Option::take) {
+            let before = std::mem::replace(&mut self.shard, shard);
+            self.bench.places[self.bench.selected] = Some(before);
+            self.bench.selected = place;
+        }
+    }
+
+    /// Brings a shard of this owner to hand.
+    #[inline]
+    pub(super) fn select(&mut self, shard: u16) {
+        self.select_place(self.world.topology.place_of(shard));
+    }
+
+    /// Memory of the keys and small values of all shards.
+    pub(super) fn slab_bytes(&self) -> usize {
+        let others = self.bench.places.iter().flatten();
+        self.shard.heap.slab_bytes() + others.map(|shard| shard.heap.slab_bytes()).sum::<usize>()
+    }
+
+    /// Brings the shard to hand in which the client watches keys, if that is one of this owner's.
+    pub(super) fn select_watched(&mut self, client: ClientId) {
+        let topology = self.world.topology;
+        if !topology.is_spread() {
+            return;
+        }
+        let slot = self.world.sessions.get(client).and_then(|session| session.slot);
+        if let Some(shard) = slot.map(|slot| topology.shard_of(slot))
+            && topology.is_mine(shard)
+        {
+            self.select(shard);
+        }
+    }
+
+    /// Brings the shard to hand in which the client waits.
+    pub(super) fn select_waiting(&mut self, client: ClientId) {
+        if !self.world.topology.is_spread() {
+            return;
+        }
+        let blocked = self.world.sessions.get(client).and_then(|s| s.blocked.as_ref());
+        let key = blocked.and_then(|blocked| blocked.keys.view().try_get(0));
+        if let Some(shard) = key.map(|key| self.world.topology.shard_of_key(key)) {
+            self.select(shard);
+        }
+    }
+
+    fn shard_at(&self, place: usize) -> &Shard {
+        self.bench
+            .places
+            .get(place)
+            .and_then(Option::as_deref)
+            .unwrap_or(&self.shard)
+    }
+
+    /// `look_ahead` where there are several shards: memory is asked only for keys of this owner.
+    pub fn look_ahead_spread(&self, db: u16, args: Args<'_>) -> Ahead {
+        let mut ahead = Ahead {
+            entry: COMMANDS.find(args.get(0)),
+            db,
+            shard: NO_SHARD,
+            ..Ahead::default()
+        };
+        let Some(at) = ahead.entry.and_then(|entry| keys::first_key(entry.spec, args)) else {
+            return ahead;
+        };
+        let (key, topology) = (args.get(at), self.world.topology);
+        ahead.shard = topology.shard_of_key(key);
+        if topology.is_mine(ahead.shard) {
+            let shard = self.shard_at(topology.place_of(ahead.shard));
+            let hash = shard.heap.hash(key);
+            shard.databases[db as usize].prefetch(&shard.heap, hash);
+            ahead.hint = Hint::new(key, hash);
+        }
+        ahead
+    }
+
+    /// `prefetch_entry` where there are several shards.
+    pub fn prefetch_entry_spread(&self, ahead: &Ahead) {
+        if let Some(hash) = ahead.hint.hash() {
+            let shard = self.shard_at(self.world.topology.place_of(ahead.shard));
+            shard.databases[ahead.db as usize].prefetch_entry(&shard.heap, hash);
+        }
+    }
+
+    /// Runs a command that is this owner's to run, on whichever of its shards that is.
+    pub fn run_here(&mut self, client: ClientId, args: Args<'_>, now: Now, reply: &mut Reply) -> Flow {
+        if !self.world.topology.is_spread() {
+            return self.execute(client, args, now, reply);
+        }
+        let db = self.database_of(client);
+        let ahead = self.look_ahead_spread(db, args);
+        self.run_here_ahead(client, args, ahead, now, reply)
+    }
+
+    /// The same for a command that was looked up ahead.
+    pub fn run_here_ahead(
+        &mut self,
+        client: ClientId,
+        args: Args<'_>,
+        ahead: Ahead,
+        now: Now,
+        reply: &mut Reply,
+    ) -> Flow {
+        match ahead.entry {
+            Some(entry) if entry.spec.route == Route::Keys && ahead.shard != NO_SHARD => {
+                self.select(ahead.shard);
+                self.execute_ahead(client, args, ahead, now, reply)
+            }
+            Some(entry) if is_scan(entry) => self.scan_here(client, args, now, reply),
+            Some(entry) if is_of_every_shard(entry) => self.run_on_all(client, args, ahead, now, reply),
+            _ => {
+                match ahead.shard {
+                    NO_SHARD => self.select_watched(client),
+                    shard => self.select(shard),
+                }
+                let flow = self.execute_ahead(client, args, ahead, now, reply);
+                if ahead.entry.is_some_and(|entry| entry.spec.name == "config") {
+                    self.spread_options();
+                }
+                flow
+            }
+        }
+    }
+
+    /// Runs a command on every shard of this owner and joins the answers.
+    fn run_on_all(
+        &mut self,
+        client: ClientId,
+        args: Args<'_>,
+        ahead: Ahead,
+        now: Now,
+        reply: &mut Reply,
+    ) -> Flow {
+        let mut parts = Vec::with_capacity(self.shard_count());
+        for place in 0..self.shard_count() {
+            self.select_place(place);
+            let mut part = Reply::new(reply.proto());
+            let flow = self.execute_ahead(client, args, ahead, now, &mut part);
+            if flow != Flow::Continue {
+                reply.raw(part.as_slice());
+                return flow;
+            }
+            parts.push(part.take());
+        }
+        let how = ahead.entry.map_or(super::How::First, super::How::of);
+        let random = self.shard.random();
+        reply.raw(&how.join(&parts, &[], random));
+        Flow::Continue
+    }
+
+    /// `SCAN`: the shard is in the upper bits of the cursor, and the shards are walked one after the other.
+    fn scan_here(&mut self, client: ClientId, args: Args<'_>, now: Now, reply: &mut Reply) -> Flow {
+        let cursor = args.try_get(1).and_then(parse_u64).unwrap_or(0);
+        let topology = self.world.topology;
+        let shard = shard_of_cursor(cursor).min(topology.shards - 1);
+        self.select(shard);
+        let mut inner = OwnedArgs::default();
+        for (at, word) in args.iter().enumerate() {
+            match at {
+                1 if parse_u64(word).is_some() => {
+                    inner.push(itoa::Buffer::new().format(cursor & CURSOR_MASK).as_bytes());
+                }
+                _ => inner.push(word),
+            }
+        }
+        let mut answer = Reply::new(reply.proto());
+        let flow = self.execute(client, inner.view(), now, &mut answer);
+        let next = |inner: u64| match inner {
+            0 if shard + 1 < topology.shards => u64::from(shard + 1) << CURSOR_BITS,
+            0 => 0,
+            more => u64::from(shard) << CURSOR_BITS | more,
+        };
+        reply.raw(&with_cursor(answer.as_slice(), next));
+        flow
+    }
+}
+
+/// A walk's position takes so many bits of its cursor; the shard stands above them.
+const CURSOR_BITS: u32 = 48;
+const CURSOR_MASK: u64 = (1 << CURSOR_BITS) - 1;
+
+pub(super) fn shard_of_cursor(cursor: u64) -> u16 {
+    (cursor >> CURSOR_BITS) as u16
+}
+
+pub(super) fn is_scan(entry: &Entry) -> bool {
+    entry.spec.route == Route::Everywhere(Join::Own) && entry.full_name == "scan"
+}
+
+/// The command is about every key, so every shard has its part in it; others that go everywhere concern an
+/// owner as a whole.
+fn is_of_every_shard(entry: &Entry) -> bool {
+    matches!(entry.spec.route, Route::Everywhere(_)) && entry.spec.acl.has(Categories::KEYSPACE)
+}
+
+/// `*2 $n cursor …` with another cursor. Whatever else it is (an error) stays.
+fn with_cursor(answer: &[u8], next: impl Fn(u64) -> u64) -> Vec<u8> {
+    let rewritten = || {
+        let rest = answer.strip_prefix(b"*2\r\n$")?;
+        let line = rest.iter().position(|byte| *byte == b'\r')?;
+        let len = parse_u64(&rest[..line])? as usize;
+        let digits = rest.get(line + 2..line + 2 + len)?;
+        let body = rest.get(line + 4 + len..)?;
+        let mut out = Reply::default();
+        out.array(2);
+        out.bulk(itoa::Buffer::new().format(next(parse_u64(digits)?)).as_bytes());
+        out.raw(body);
+        Some(out.take())
+    };
+    rewritten().unwrap_or_else(|| answer.to_vec())
+}

@@ -1,0 +1,193 @@
+//! The answers that a connection is owed while some of them come from other owners: in the order of its
+//! commands, whatever order they arrive in.
+
+use std::collections::VecDeque;
+
+use ruvio_core::engine::How;
+
+#[derive(Default)]
+pub struct Answers {
+    /// The number of the first in the queue.
+    first: u64,
+    queue: VecDeque<Answer>,
+    /// Bytes that are here and not yet due.
+    held: usize,
+}
+
+struct Answer {
+    /// Parts that have not arrived.
+    left: u16,
+    silent: bool,
+    /// The session takes over the database that its command ended in.
+    takes_database: bool,
+    how: How,
+    /// Which part each element comes from.
+    order: Vec<u16>,
+    /// Empty where there is one part.
+    parts: Vec<Vec<u8>>,
+    bytes: Vec<u8>,
+}
+
+/// What is expected.
+pub struct Expected {
+    pub how: How,
+    pub parts: u16,
+    pub order: Vec<u16>,
+    pub silent: bool,
+    pub takes_database: bool,
+}
+
+impl Expected {
+    /// One answer, as it comes.
+    pub fn whole(silent: bool) -> Self {
+        Self {
+            how: How::First,
+            parts: 1,
+            order: Vec::new(),
+            silent,
+            takes_database: false,
+        }
+    }
+}
+
+/// Answers under way above which a connection's further commands wait.
+const LONG: usize = 1024;
+/// The same in bytes.
+const LARGE: usize = 1024 * 1024;
+
+impl Answers {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// No more commands should be taken on for now.
+    pub fn is_long(&self) -> bool {
+        self.queue.len() >= LONG || self.held >= LARGE
+    }
+
+    /// Queues an answer that is to come; its number.
+    pub fn expect(&mut self, expected: Expected) -> u64 {
+        let parts = usize::from(expected.parts);
+        self.queue.push_back(Answer {
+            left: expected.parts,
+            silent: expected.silent,
+            takes_database: expected.takes_database,
+            how: expected.how,
+            order: expected.order,
+            parts: if parts == 1 {
+                Vec::new()
+            } else {
+                vec![Vec::new(); parts]
+            },
+            bytes: Vec::new(),
+        });
+        self.first + self.queue.len() as u64 - 1
+    }
+
+    /// Queues bytes that are here, behind what is to come.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.held += bytes.len();
+        match self.queue.back_mut() {
+            Some(last) if last.left == 0 && !last.silent => last.bytes.extend_from_slice(bytes),
+            _ => self.queue.push_back(Answer {
+                left: 0,
+                silent: false,
+                takes_database: false,
+                how: How::First,
+                order: Vec::new(),
+                parts: Vec::new(),
+                bytes: bytes.to_vec(),
+            }),
+        }
+    }
+
+    /// A part has arrived. `true`: the session takes over the database.
+    pub fn fill(&mut self, number: u64, part: u16, bytes: &[u8], random: u64) -> bool {
+        let place = number
+            .checked_sub(self.first)
+            .and_then(|at| usize::try_from(at).ok());
+        let Some(answer) = place.and_then(|at| self.queue.get_mut(at)).filter(|a| a.left > 0) else {
+            return false;
+        };
+        answer.left -= 1;
+        if answer.silent {
+            answer.parts = Vec::new();
+            return answer.takes_database;
+        }
+        match answer.parts.get_mut(usize::from(part)) {
+            None => answer.bytes.extend_from_slice(bytes),
+            Some(place) => place.extend_from_slice(bytes),
+        }
+        if answer.left == 0 && !answer.parts.is_empty() {
+            answer.bytes = answer.how.join(&answer.parts, &answer.order, random);
+            answer.parts = Vec::new();
+        }
+        if answer.left == 0 {
+            self.held += answer.bytes.len();
+        }
+        answer.takes_database
+    }
+
+    /// Takes what is due, in order.
+    pub fn take_due(&mut self, mut take: impl FnMut(&[u8])) {
+        while self.queue.front().is_some_and(|answer| answer.left == 0) {
+            if let Some(answer) = self.queue.pop_front() {
+                self.first += 1;
+                self.held = self.held.saturating_sub(answer.bytes.len());
+                take(&answer.bytes);
+            }
+        }
+    }
+
+    /// Nobody will read them.
+    pub fn forget(&mut self) {
+        self.first += self.queue.len() as u64;
+        self.queue = VecDeque::new();
+        self.held = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn due(answers: &mut Answers) -> String {
+        let mut bytes = Vec::new();
+        answers.take_due(|due| bytes.extend_from_slice(due));
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn answers_are_due_in_the_order_of_their_commands() {
+        let mut answers = Answers::default();
+        let first = answers.expect(Expected::whole(false));
+        answers.push(b"+here\r\n");
+        let second = answers.expect(Expected {
+            how: How::Sum,
+            parts: 2,
+            ..Expected::whole(false)
+        });
+        let silent = answers.expect(Expected::whole(true));
+        answers.push(b"+last\r\n");
+        answers.fill(second, 1, b":1\r\n", 0);
+        answers.fill(silent, 0, b"+unheard\r\n", 0);
+        assert_eq!(due(&mut answers), "");
+        answers.fill(first, 0, b"+first\r\n", 0);
+        assert_eq!(due(&mut answers), "+first\r\n+here\r\n");
+        answers.fill(second, 0, b":2\r\n", 0);
+        assert_eq!(due(&mut answers), ":3\r\n+last\r\n");
+        assert!(answers.is_empty());
+    }
+
+    #[test]
+    fn what_is_forgotten_may_still_arrive() {
+        let mut answers = Answers::default();
+        let gone = answers.expect(Expected::whole(false));
+        answers.forget();
+        let next = answers.expect(Expected::whole(false));
+        answers.fill(gone, 0, b"+late\r\n", 0);
+        answers.fill(next, 0, b"+next\r\n", 0);
+        assert_eq!(due(&mut answers), "+next\r\n");
+    }
+}

@@ -1,0 +1,460 @@
+//! Commands of a keyspace that is spread over owners: run here, sent to where their keys are, or both.
+//!
+//! Invariants: a client's commands for one owner reach it in their order, and its answers go out in theirs.
+//! Commands that concern every owner, wait for keys, or make up a transaction are answered before the
+//! client's next command is looked at. Answers are taken out of their queue only between turns, when nothing
+//! of the connection's stands in the turn's buffer.
+
+use ruvio_core::command::{Args, OwnedArgs};
+use ruvio_core::engine::course::{Course, Part, Then};
+use ruvio_core::engine::session::ClientId;
+use ruvio_core::engine::{Ahead, Departure, Flow, Passport};
+use ruvio_core::exec::Now;
+use ruvio_core::resp::Reply;
+
+use super::Owner;
+use super::answers::Expected;
+use super::connection::Hold;
+use super::crossing::{Batch, Kind, Task, Ticket, Waiting};
+
+/// What came of one command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Routed {
+    /// It ran here.
+    Ran(Flow),
+    /// Its answer will come.
+    Sent,
+    /// The same, and what follows waits for it. `blocking`: it may take for ever.
+    Awaited { blocking: bool },
+    /// There is no room for it now: nothing was done.
+    Full,
+}
+
+/// A command on its way, with what goes along.
+#[derive(Clone, Copy)]
+struct Trip<'a> {
+    client: ClientId,
+    index: u32,
+    args: Args<'a>,
+    ahead: Ahead,
+    now: Now,
+}
+
+impl Owner {
+    /// Executes one command of a spread keyspace. The flow says what of the connection's further commands; `true`
+    /// beside it: this one has to be kept, too.
+    pub(super) fn execute_spread(
+        &mut self,
+        index: u32,
+        client: ClientId,
+        args: Args<'_>,
+        ahead: Ahead,
+        now: Now,
+        reply: &mut Reply,
+    ) -> (Flow, bool) {
+        let start = reply.len();
+        let trip = Trip {
+            client,
+            index,
+            args,
+            ahead,
+            now,
+        };
+        let routed = self.route(trip, reply);
+        self.queue_behind(index, start, reply);
+        let Some(connection) = self.connections.get_mut(index) else {
+            return (Flow::Close, false);
+        };
+        match routed {
+            Routed::Ran(Flow::Continue) | Routed::Sent if connection.answers.is_long() => {
+                connection.hold = Hold::Answers;
+                (Flow::Blocked, false)
+            }
+            Routed::Ran(flow) => (flow, false),
+            Routed::Sent => (Flow::Continue, false),
+            Routed::Awaited { blocking } => {
+                connection.hold = if blocking {
+                    Hold::BlockedElsewhere
+                } else {
+                    Hold::Answers
+                };
+                (Flow::Blocked, false)
+            }
+            Routed::Full => {
+                connection.hold = Hold::Full;
+                self.crossing.stuck.push(index);
+                (Flow::Blocked, true)
+            }
+        }
+    }
+
+    /// Replies from `start` on wait for those of other owners that come before them.
+    pub(super) fn queue_behind(&mut self, index: u32, start: usize, reply: &mut Reply) {
+        if let Some(connection) = self.connections.get_mut(index)
+            && !connection.answers.is_empty()
+            && reply.len() > start
+        {
+            connection.answers.push(&reply.as_slice()[start..]);
+            reply.truncate(start);
+        }
+    }
+
+    pub(super) fn is_spread(&self) -> bool {
+        self.engine.world.topology.is_spread()
+    }
+
+    fn route(&mut self, trip: Trip<'_>, reply: &mut Reply) -> Routed {
+        let Trip {
+            client,
+            args,
+            ahead,
+            now,
+            ..
+        } = trip;
+        match self.engine.course(client, args, &ahead) {
+            Course::Here => Routed::Ran(self.engine.run_here_ahead(client, args, ahead, now, reply)),
+            Course::Refuse(error) => {
+                Routed::Ran(self.engine.refuse_course(client, args, &ahead, error, now, reply))
+            }
+            Course::There { owner, then } => self.send_whole(trip, usize::from(owner), then, reply),
+            Course::Split { parts } => self.send_parts(trip, parts, reply),
+            Course::Everywhere { ordered } => self.send_everywhere(trip, ordered, reply),
+            Course::Transaction { owner } => self.send_transaction(trip, usize::from(owner), reply),
+            Course::Unwatch { owner } => {
+                let passport = self.engine.passport(client);
+                let flow = self.engine.run_here_ahead(client, args, ahead, now, reply);
+                self.tell(usize::from(owner), passport, &[b"UNWATCH"]);
+                Routed::Ran(flow)
+            }
+        }
+    }
+
+    fn send_whole(&mut self, trip: Trip<'_>, owner: usize, then: Then, reply: &mut Reply) -> Routed {
+        if self.crossing.is_full(owner) {
+            return Routed::Full;
+        }
+        let (passport, silent) = match self.depart(trip, reply) {
+            Ok(departed) => departed,
+            Err(flow) => return Routed::Ran(flow),
+        };
+        let mut ticket = self.expect(trip, Expected::whole(silent));
+        // Those who wait are counted by their connections.
+        ticket.cost = u32::from(then == Then::GoOn);
+        self.send(owner, Kind::Run, ticket, passport, trip.args.iter());
+        match then {
+            Then::GoOn => Routed::Sent,
+            Then::Wait => Routed::Awaited {
+                blocking: trip.ahead.is_blocking(),
+            },
+        }
+    }
+
+    fn send_parts(&mut self, trip: Trip<'_>, parts: Vec<Part>, reply: &mut Reply) -> Routed {
+        let me = self.crossing.me;
+        let full = |part: &Part| usize::from(part.owner) != me && self.crossing.is_full(part.owner.into());
+        if parts.iter().any(full) {
+            return Routed::Full;
+        }
+        let (passport, silent) = match self.depart(trip, reply) {
+            Ok(departed) => departed,
+            Err(flow) => return Routed::Ran(flow),
+        };
+        let mut order: Vec<(usize, u16)> = Vec::new();
+        for (number, part) in parts.iter().enumerate() {
+            order.extend(part.keys.iter().map(|at| (*at, number as u16)));
+        }
+        order.sort_unstable();
+        let mut ticket = self.expect(
+            trip,
+            Expected {
+                how: trip.ahead.how(trip.args),
+                parts: parts.len() as u16,
+                order: order.into_iter().map(|(_, part)| part).collect(),
+                silent,
+                takes_database: false,
+            },
+        );
+        let args = trip.args;
+        for (number, part) in parts.iter().enumerate() {
+            ticket.part = number as u16;
+            let of_key = |at: &usize| args.iter_from(*at).take(part.step);
+            let words = std::iter::once(args.get(0)).chain(part.keys.iter().flat_map(of_key));
+            if usize::from(part.owner) == me {
+                ticket.cost = 0;
+                let words = OwnedArgs::from_words(words);
+                let runner = self.engine.arrive(&passport, trip.now);
+                self.run_part(runner, words.view(), ticket, Kind::Run, trip.now);
+            } else {
+                ticket.cost = 1;
+                self.send(part.owner.into(), Kind::Run, ticket, passport, words);
+            }
+        }
+        Routed::Sent
+    }
+
+    fn send_everywhere(&mut self, trip: Trip<'_>, ordered: bool, reply: &mut Reply) -> Routed {
+        let (passport, silent) = match self.depart(trip, reply) {
+            Ok(departed) => departed,
+            Err(flow) => return Routed::Ran(flow),
+        };
+        let (me, owners) = (self.crossing.me, self.crossing.owners());
+        let mut ticket = self.expect(
+            trip,
+            Expected {
+                how: trip.ahead.how(trip.args),
+                parts: owners as u16,
+                order: Vec::new(),
+                silent,
+                takes_database: false,
+            },
+        );
+        if ordered && me != 0 {
+            self.send(0, Kind::Everywhere, ticket, passport, trip.args.iter());
+        } else {
+            for owner in (0..owners).filter(|owner| *owner != me) {
+                ticket.part = owner as u16;
+                self.send(owner, Kind::Run, ticket, passport, trip.args.iter());
+            }
+            ticket.part = me as u16;
+            self.run_part(trip.client, trip.args, ticket, Kind::Run, trip.now);
+        }
+        Routed::Awaited { blocking: false }
+    }
+
+    /// What `MULTI` took in, whole, to the owner of its keys, where it is one transaction again.
+    fn send_transaction(&mut self, trip: Trip<'_>, owner: usize, reply: &mut Reply) -> Routed {
+        let (client, now) = (trip.client, trip.now);
+        let passport = self.engine.passport(client);
+        let queue = self.engine.take_transaction(client);
+        let Some(queue) = queue else {
+            // It says itself why it does not run.
+            let flow = self
+                .engine
+                .run_here_ahead(client, trip.args, trip.ahead, now, reply);
+            self.tell(owner, passport, &[b"UNWATCH"]);
+            return Routed::Ran(flow);
+        };
+        let silent = match self.depart(trip, reply) {
+            Ok((_, silent)) => silent,
+            Err(flow) => {
+                self.tell(owner, passport, &[b"UNWATCH"]);
+                return Routed::Ran(flow);
+            }
+        };
+        let ticket = self.expect(
+            trip,
+            Expected {
+                takes_database: true,
+                ..Expected::whole(silent)
+            },
+        );
+        self.tell(owner, passport, &[b"MULTI"]);
+        for args in &queue {
+            self.send(owner, Kind::Quiet, ticket, passport, args.view().iter());
+        }
+        self.send(owner, Kind::Run, ticket, passport, trip.args.iter());
+        Routed::Awaited { blocking: false }
+    }
+
+    fn depart(&mut self, trip: Trip<'_>, reply: &mut Reply) -> Result<(Passport, bool), Flow> {
+        match self
+            .engine
+            .depart(trip.client, trip.args, &trip.ahead, trip.now, reply)
+        {
+            Departure::Go { passport, silent } => Ok((passport, silent)),
+            Departure::Stay(flow) => Err(flow),
+        }
+    }
+
+    fn expect(&mut self, trip: Trip<'_>, expected: Expected) -> Ticket {
+        let connection = self.connections.get_mut(trip.index);
+        let number = connection.map_or(0, |connection| connection.answers.expect(expected));
+        Ticket {
+            home: self.crossing.me as u16,
+            client: trip.client,
+            number,
+            part: 0,
+            cost: 0,
+        }
+    }
+
+    fn send<'w>(
+        &mut self,
+        owner: usize,
+        kind: Kind,
+        ticket: Ticket,
+        passport: Passport,
+        words: impl Iterator<Item = &'w [u8]>,
+    ) {
+        if let Some(connection) = self.connections.get_mut(ticket.client.index() as u32) {
+            connection.travelled = true;
+        }
+        self.crossing.send(owner, kind, ticket, passport, words);
+    }
+
+    /// Has a command run on another owner, whatever its answer.
+    fn tell(&mut self, owner: usize, passport: Passport, words: &[&[u8]]) {
+        let ticket = self.nobody(passport.client);
+        self.send(owner, Kind::Quiet, ticket, passport, words.iter().copied());
+    }
+
+    /// Has the other owners publish what came up here.
+    pub(super) fn tell_others(&mut self) {
+        let passport = self.engine.passport(ClientId::NONE);
+        let ticket = self.nobody(ClientId::NONE);
+        for command in std::mem::take(&mut self.engine.world.for_others) {
+            for owner in (0..self.crossing.owners()).filter(|owner| *owner != ticket.home.into()) {
+                let words = command.view();
+                self.crossing
+                    .send(owner, Kind::Quiet, ticket, passport, words.iter());
+            }
+        }
+    }
+
+    fn nobody(&self, client: ClientId) -> Ticket {
+        Ticket {
+            home: self.crossing.me as u16,
+            client,
+            number: 0,
+            part: 0,
+            cost: 0,
+        }
+    }
+
+    /// The client is gone: its shadows go, too.
+    pub(super) fn forget_elsewhere(&mut self, client: ClientId) {
+        let (passport, ticket) = (self.engine.passport(client), self.nobody(client));
+        let me = self.crossing.me;
+        for owner in (0..self.crossing.owners()).filter(|owner| *owner != me) {
+            self.crossing
+                .send(owner, Kind::Gone, ticket, passport, std::iter::empty());
+        }
+        self.forget_here(client);
+    }
+
+    fn forget_here(&mut self, client: ClientId) {
+        self.crossing.waiting.remove(&client);
+        if let Some(shadow) = self.engine.forget_shadow(client) {
+            self.crossing.waiting.remove(&shadow);
+        }
+    }
+
+    /// Takes in what other owners sent.
+    pub(super) fn cross(&mut self, now: Now) {
+        for batch in self.crossing.receive() {
+            for done in &batch.dones {
+                self.crossing.settle(batch.from, &done.ticket);
+                self.take_answer(done.ticket, done.db, batch.answer(done));
+            }
+            for task in &batch.tasks {
+                self.run_task(&batch, task, now);
+            }
+            self.crossing.give_back(batch);
+        }
+        self.release_answers();
+        if !self.crossing.stuck.is_empty() && self.crossing.has_room() {
+            for index in std::mem::take(&mut self.crossing.stuck) {
+                if let Some(connection) = self.connections.get_mut(index)
+                    && connection.hold == Hold::Full
+                {
+                    connection.hold = Hold::None;
+                    self.list(index);
+                }
+            }
+        }
+    }
+
+    fn run_task(&mut self, batch: &Batch, task: &Task, now: Now) {
+        let client = task.ticket.client;
+        if task.kind == Kind::Gone {
+            self.forget_here(client);
+            return;
+        }
+        let me = self.crossing.me;
+        let mut ticket = task.ticket;
+        if task.kind == Kind::Everywhere {
+            for owner in (0..self.crossing.owners()).filter(|owner| *owner != me) {
+                self.crossing.pass_on(owner, batch, task);
+            }
+            ticket.part = me as u16;
+        }
+        let args = batch.args(task);
+        let is_mine = usize::from(ticket.home) == me;
+        let is_here = is_mine && self.engine.is_connected(client);
+        let runner = if is_here {
+            client
+        } else {
+            self.engine.arrive(&task.passport, now)
+        };
+        self.run_part(runner, args, ticket, task.kind, now);
+        if is_mine && !is_here {
+            self.forget_here(client);
+        }
+        self.deliver_between(now);
+    }
+
+    /// Runs a command for a session of this owner and has its answer go where the ticket says.
+    fn run_part(&mut self, runner: ClientId, args: Args<'_>, ticket: Ticket, kind: Kind, now: Now) {
+        let mut reply = Reply::with_buffer(
+            std::mem::take(&mut self.part_buffer),
+            self.engine.protocol_of(runner),
+        );
+        reply.clear();
+        let flow = self.engine.run_here(runner, args, now, &mut reply);
+        let db = self.engine.database_of(runner);
+        let bytes = reply.take();
+        match (kind, flow) {
+            (Kind::Quiet, _) => {}
+            (_, Flow::Blocked) => {
+                let bytes = bytes.clone();
+                self.crossing.waiting.insert(runner, Waiting { ticket, bytes });
+            }
+            _ => self.finish_part(ticket, db, &bytes),
+        }
+        self.part_buffer = bytes;
+    }
+
+    pub(super) fn finish_part(&mut self, ticket: Ticket, db: u16, bytes: &[u8]) {
+        if usize::from(ticket.home) == self.crossing.me {
+            self.take_answer(ticket, db, bytes);
+        } else {
+            self.crossing.answer(ticket, db, bytes);
+        }
+    }
+
+    fn take_answer(&mut self, ticket: Ticket, db: u16, bytes: &[u8]) {
+        let index = ticket.client.index() as u32;
+        let random = self.engine.shard.random();
+        let Some(connection) = self
+            .connections
+            .get_mut(index)
+            .filter(|connection| connection.client == ticket.client)
+        else {
+            return;
+        };
+        if connection.answers.fill(ticket.number, ticket.part, bytes, random) {
+            self.engine.take_database(ticket.client, db);
+        }
+        self.answered.push(index);
+    }
+
+    /// Queues for sending what is due to connections that were answered.
+    pub(super) fn release_answers(&mut self) {
+        let mut answered = std::mem::take(&mut self.answered);
+        for index in answered.drain(..) {
+            let Some(connection) = self.connections.get_mut(index) else {
+                continue;
+            };
+            connection.release_answers();
+            if connection.answers.is_empty()
+                && matches!(connection.hold, Hold::Answers | Hold::BlockedElsewhere)
+            {
+                connection.hold = Hold::None;
+            }
+            self.list(index);
+        }
+        if self.answered.is_empty() {
+            self.answered = answered;
+        }
+    }
+}
