@@ -296,6 +296,24 @@ fn watches_know_their_database() {
 }
 
 #[test]
+fn stale_keys_that_change_places_are_no_change() {
+    for (stale_in, watched_in) in [(&[1][..], 1), (&[0], 1), (&[0, 1], 1)] {
+        let (mut engine, me, _) = two();
+        for db in stale_in {
+            run(&mut engine, me, &format!("SELECT {db}"));
+            run(&mut engine, me, "SET x foo PX 1");
+        }
+        let later = |engine: &mut Engine, line: &str| run_at(engine, me, line, NOW_MS + 2);
+        later(&mut engine, &format!("SELECT {watched_in}"));
+        later(&mut engine, "WATCH x");
+        assert_eq!(later(&mut engine, "SWAPDB 0 1"), "+OK\r\n");
+        later(&mut engine, "MULTI");
+        later(&mut engine, "PING");
+        assert_eq!(later(&mut engine, "EXEC"), "*1\r\n+PONG\r\n", "{stale_in:?}");
+    }
+}
+
+#[test]
 fn nobody_waits_in_a_transaction_and_nobody_is_served_before_its_end() {
     let (mut engine, me, waiting) = two();
     assert_eq!(run(&mut engine, waiting, "BLPOP l 0"), "");

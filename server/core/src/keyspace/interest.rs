@@ -144,6 +144,17 @@ impl Interest {
         self.last_ticket
     }
 
+    /// Keys of these databases that somebody listens to, in order.
+    pub fn keys_in(&self, databases: &[u16]) -> Vec<Box<[u8]>> {
+        let names = self.by_key.keys();
+        let mut keys: Vec<Box<[u8]>> = names
+            .filter(|name| databases.contains(&name.0))
+            .map(|name| name.1.clone())
+            .collect();
+        keys.sort_unstable();
+        keys
+    }
+
     /// Keys that somebody watches, and keys that somebody waits for.
     pub fn counts(&self) -> (usize, usize) {
         let watched = self.by_key.values().filter(|l| !l.watchers.is_empty()).count();

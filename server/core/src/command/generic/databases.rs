@@ -4,6 +4,7 @@ use super::parse_database;
 use crate::command::Args;
 use crate::error::{Error, SYNTAX};
 use crate::exec::{Exec, Outcome};
+use crate::keyspace::Db;
 use crate::text::fold;
 
 const FIRST_INVALID: Error = Error::new("ERR invalid first DB index");
@@ -34,6 +35,22 @@ pub(super) fn flushall(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     Ok(())
 }
 
+/// Keys past their time that somebody listens to go first: where they turn up, nothing has changed.
+fn drop_stale(x: &mut Exec<'_>, databases: &[u16]) {
+    for name in x.db.shard.interest.keys_in(databases) {
+        for index in databases {
+            let mut db = Db {
+                shard: &mut *x.db.shard,
+                index: *index,
+                now: x.now,
+                no_touch: true,
+            };
+            let key = db.key(&name);
+            db.is_live(key);
+        }
+    }
+}
+
 pub(super) fn swapdb(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     // That both are numbers is checked before either is looked for.
     let one = parse_database(&x.db, args.get(1), FIRST_INVALID);
@@ -42,7 +59,9 @@ pub(super) fn swapdb(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         (Err(error), _) if error == FIRST_INVALID => Err(error.into()),
         (_, Err(error)) if error == SECOND_INVALID => Err(error.into()),
         (one, other) => {
-            x.db.shard.swap(one?, other?);
+            let (one, other) = (one?, other?);
+            drop_stale(x, &[one, other]);
+            x.db.shard.swap(one, other);
             x.reply.ok();
             Ok(())
         }
