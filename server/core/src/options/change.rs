@@ -24,7 +24,7 @@ impl Options {
                     "ERR Unknown option or number of arguments for CONFIG SET - '{given}'"
                 ))
             })?;
-            if !row.facts.live {
+            if !row.facts.live && !self.is_restated(row, pair[1]) {
                 return Err(failed(&given, "can't set immutable config"));
             }
             if rows.iter().any(|(_, known)| *known == name) {
@@ -46,6 +46,14 @@ impl Options {
             ids: rows.iter().map(|(row, _)| row.id).collect(),
             before,
         })
+    }
+}
+
+impl Options {
+    /// A fixed option is named with the value that it has: clients set back all that they have read.
+    fn is_restated(&self, row: &Row, word: &[u8]) -> bool {
+        let same = || row.kind.parse(&[word], None).as_ref() == Ok(self.value(row.id));
+        row.facts.restated && same()
     }
 }
 

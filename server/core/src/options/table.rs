@@ -24,6 +24,10 @@ pub struct Facts {
     pub place: Place,
     /// Valkey does not have it.
     pub ours: bool,
+    /// `CONFIG GET` shows it only by its whole name.
+    pub hidden: bool,
+    /// `CONFIG SET` may name it with the value that it has.
+    pub restated: bool,
 }
 
 const FIXED: Facts = Facts {
@@ -32,6 +36,8 @@ const FIXED: Facts = Facts {
     secret: false,
     place: Place::Used,
     ours: false,
+    hidden: false,
+    restated: false,
 };
 const LIVE: Facts = Facts { live: true, ..FIXED };
 
@@ -50,6 +56,15 @@ impl Facts {
     }
     const fn ours(mut self) -> Self {
         self.ours = true;
+        self.restated = true;
+        self
+    }
+    const fn hidden(mut self) -> Self {
+        self.hidden = true;
+        self
+    }
+    const fn restated(mut self) -> Self {
+        self.restated = true;
         self
     }
 }
@@ -110,7 +125,7 @@ options! {
         "Into how many shards the hash slots are divided.";
     OwnerThreads "owner-threads" int(0, 1024), "0", FIXED.ours(),
         "Threads that own shards; 0 for as many as there are cores. Never more than shards.";
-    Dir "dir" Kind::Text, "./data", FIXED,
+    Dir "dir" Kind::Text, "./data", FIXED.restated(),
         "The folder of everything that the node keeps on disk.";
     LogLevel "loglevel" Kind::Choice(&["debug", "verbose", "notice", "warning", "nothing"]), "notice", LIVE,
         "How much is logged.";
@@ -129,9 +144,9 @@ options! {
     ShutdownTimeout "shutdown-timeout" int(0, i32::MAX as i64), "10", LIVE.kept(),
         "Seconds to wait for replicas at a shutdown.";
     // Network.
-    Bind "bind" Kind::Words, "127.0.0.1 -::1", FIXED,
+    Bind "bind" Kind::Words, "127.0.0.1 -::1", FIXED.restated(),
         "Addresses to listen on; one that begins with - may be missing on the machine.";
-    Port "port" int(0, 65535), "6379", FIXED,
+    Port "port" int(0, 65535), "6379", FIXED.restated(),
         "The port to listen on; 0 takes a free one, and the log tells which.";
     UnixSocket "unixsocket" Kind::Only(&[""], "Unix sockets are not served"), "", FIXED,
         "A Unix socket to listen on.";
@@ -288,7 +303,7 @@ options! {
         "Whether the append-only file has times.";
     AofRewriteIncrementalFsync "aof-rewrite-incremental-fsync" Kind::Flag, "yes", LIVE.kept(),
         "Whether rewrites sync on the way.";
-    DbFilename "dbfilename" Kind::Text, "dump.rdb", FIXED.kept(),
+    DbFilename "dbfilename" Kind::Text, "dump.rdb", FIXED.restated().kept(),
         "Name of the snapshot.";
     RdbCompression "rdbcompression" Kind::Flag, "yes", LIVE.kept(),
         "Whether snapshots are compressed.";
@@ -298,9 +313,9 @@ options! {
         "Whether snapshots for replicas are removed.";
     RdbSaveIncrementalFsync "rdb-save-incremental-fsync" Kind::Flag, "yes", LIVE.kept(),
         "Whether snapshots sync on the way.";
-    RdbKeySaveDelay "rdb-key-save-delay" int(i32::MIN as i64, i32::MAX as i64), "0", LIVE.kept(),
+    RdbKeySaveDelay "rdb-key-save-delay" int(i32::MIN as i64, i32::MAX as i64), "0", LIVE.kept().hidden(),
         "Delay of snapshots, for tests.";
-    KeyLoadDelay "key-load-delay" int(i32::MIN as i64, i32::MAX as i64), "0", LIVE.kept(),
+    KeyLoadDelay "key-load-delay" int(i32::MIN as i64, i32::MAX as i64), "0", LIVE.kept().hidden(),
         "Delay of loading, for tests.";
     StopWritesOnBgsaveError "stop-writes-on-bgsave-error" Kind::Flag, "yes", LIVE.kept(),
         "Whether a failed snapshot stops writes.";
@@ -419,7 +434,7 @@ options! {
         "Who may load modules: there are none.";
     EnableProtectedConfigs "enable-protected-configs" Kind::Choice(&["no", "yes", "local"]), "no", FIXED.kept(),
         "Who may change protected options: none is protected.";
-    EnableDebugAssert "enable-debug-assert" Kind::Flag, "no", FIXED.kept(),
+    EnableDebugAssert "enable-debug-assert" Kind::Flag, "no", FIXED.kept().hidden(),
         "Whether assertions for tests are on.";
     IgnoreWarnings "ignore-warnings" Kind::Text, "", LIVE.kept(),
         "Warnings not to give.";

@@ -55,15 +55,16 @@ fn help(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
 
 fn get(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     let patterns: Vec<&[u8]> = args.iter_from(2).collect();
-    let asked = |name: &str| {
-        patterns
-            .iter()
-            .any(|pattern| glob::matches_ignoring_case(pattern, name.as_bytes()))
+    let asked = |name: &str, hidden: bool| {
+        patterns.iter().any(|pattern| match hidden {
+            false => glob::matches_ignoring_case(pattern, name.as_bytes()),
+            true => pattern.eq_ignore_ascii_case(name.as_bytes()),
+        })
     };
     let at = x.reply.begin();
     let mut pairs = 0;
     for row in ROWS {
-        for name in row.names().filter(|name| asked(name)) {
+        for name in row.names().filter(|name| asked(name, row.facts.hidden)) {
             pairs += 1;
             x.reply.bulk_str(name);
             x.reply.bulk(&x.world.options.shown(row));

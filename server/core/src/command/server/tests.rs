@@ -139,6 +139,23 @@ fn config_set_is_all_or_nothing_and_reaches_its_users() {
 }
 
 #[test]
+fn what_config_get_shows_can_be_set_again_where_valkey_allows_it() {
+    let mut engine = engine();
+    let client = connect(&mut engine);
+    for line in [
+        "CONFIG SET port 6379",
+        "CONFIG SET durability memory",
+        "CONFIG SET dir ./data",
+    ] {
+        assert_eq!(run(&mut engine, client, line), "+OK\r\n", "{line}");
+    }
+    assert!(run(&mut engine, client, "CONFIG SET port 6380").ends_with("can't set immutable config\r\n"));
+    assert!(run(&mut engine, client, "CONFIG SET databases 16").ends_with("can't set immutable config\r\n"));
+    assert!(!run(&mut engine, client, "CONFIG GET *").contains("key-load-delay"));
+    assert!(run(&mut engine, client, "CONFIG GET key-load-delay").contains("key-load-delay"));
+}
+
+#[test]
 fn requirepass_is_the_default_users_password() {
     let mut engine = engine();
     let client = connect(&mut engine);

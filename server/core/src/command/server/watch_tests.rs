@@ -125,6 +125,12 @@ fn monitor_shows_what_others_do() {
         "+1700000000.000000 [0 127.0.0.1:50000] \"SET\" \"k\" \"a\\nb\"\r\n\
          +1700000000.000000 [0 127.0.0.1:50000] \"AUTH\" \"(redacted)\" \"(redacted)\"\r\n"
     );
+    let waiting = connect(&mut engine);
+    run(&mut engine, waiting, "BLPOP list 0");
+    run(&mut engine, client, "RPUSH list a");
+    let shown = received(&mut engine, watcher);
+    assert_eq!(shown.matches("BLPOP").count(), 1, "{shown}");
+    assert!(shown.find("BLPOP") < shown.find("RPUSH"), "{shown}");
     run(&mut engine, watcher, "RESET");
     received(&mut engine, watcher);
     run(&mut engine, client, "GET k");
