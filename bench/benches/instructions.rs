@@ -49,14 +49,14 @@ fn decode(mut turn: Turn) -> Turn {
 }
 
 #[library_benchmark]
-#[bench::get_hit(args = (work::get()), setup = warm, config = at_most(1020))]
-#[bench::set_same_size(args = (work::set()), setup = warm, config = at_most(1284))]
-#[bench::incr(args = (work::incr()), setup = warm, config = at_most(1342))]
-#[bench::hset_existing_field(args = (work::hset()), setup = warm, config = at_most(2185))]
-#[bench::zadd_existing_member(args = (work::zadd()), setup = warm, config = at_most(5652))]
-#[bench::sadd_existing_member(args = (work::sadd()), setup = warm, config = at_most(1709))]
-#[bench::lpush_rpop(args = (work::push_and_pop()), setup = warm, config = at_most(2486))]
-#[bench::get_set_incr(args = (work::mixed()), setup = warm, config = at_most(1206))]
+#[bench::get_hit(args = (work::get()), setup = warm, config = at_most(1045))]
+#[bench::set_same_size(args = (work::set()), setup = warm, config = at_most(1316))]
+#[bench::incr(args = (work::incr()), setup = warm, config = at_most(1388))]
+#[bench::hset_existing_field(args = (work::hset()), setup = warm, config = at_most(2230))]
+#[bench::zadd_existing_member(args = (work::zadd()), setup = warm, config = at_most(5745))]
+#[bench::sadd_existing_member(args = (work::sadd()), setup = warm, config = at_most(1736))]
+#[bench::lpush_rpop(args = (work::push_and_pop()), setup = warm, config = at_most(2515))]
+#[bench::get_set_incr(args = (work::mixed()), setup = warm, config = at_most(1240))]
 fn request(mut turn: Turn) -> Turn {
     for _ in 0..TURNS {
         black_box(&mut turn).run();
