@@ -144,6 +144,16 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.dir.join("log")).unwrap_or_default();
+            let from = log
+                .find("panicked")
+                .map_or(log.len().saturating_sub(3000), |at| at.saturating_sub(200));
+            eprintln!(
+                "the server's last words:\n{}",
+                log[from..].chars().take(6000).collect::<String>()
+            );
+        }
         // Both fail only when the process is gone already.
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -8,6 +8,9 @@ use crate::text::fold;
 /// Calls `visit(position, flags)` for each key. `None` where the specs cannot tell (bad counts): the
 /// command itself will refuse it. Flags that depend on options are those of this very command.
 pub fn for_each_key(command: &Command, args: Args<'_>, mut visit: impl FnMut(usize, KeyFlags)) -> Option<()> {
+    if args.len() < usize::from(command.arity.unsigned_abs()) {
+        return None;
+    }
     if command.name == "limit" {
         return native::limit::for_each_key(args, visit);
     }

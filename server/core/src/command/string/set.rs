@@ -59,6 +59,10 @@ fn passes(db: &mut Db<'_>, key: Key<'_>, condition: Condition<'_>) -> Result<boo
 /// been stored and had expired.
 pub(super) fn store(db: &mut Db<'_>, key: Key<'_>, value: &[u8], expiry: Expiry) {
     let Expiry::At(at) = expiry else {
+        if expiry == Expiry::Keep {
+            // A time that is kept must not be one that has passed.
+            db.is_live(key);
+        }
         db.put_string(key, value, expiry);
         db.notify(Classes::STRING, "set", key);
         return;
