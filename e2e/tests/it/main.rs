@@ -1,8 +1,4 @@
 //! The one integration binary of the black-box tests: a module per kind of proof.
 
-mod bad_input;
-mod differential;
-mod slow_readers;
-mod suites;
+mod sharded;
 mod tidy;
-mod transcripts;

@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ruvio_core::command::Args;
@@ -101,6 +102,8 @@ pub struct Inbox {
     /// Batches of this owner's that others are done with.
     spare: Mutex<Vec<Batch>>,
     pub bell: OwnedFd,
+    /// Connections of this owner.
+    clients: AtomicUsize,
 }
 
 impl Inbox {
@@ -110,6 +113,7 @@ impl Inbox {
             batches: Mutex::default(),
             spare: Mutex::default(),
             bell: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
+            clients: AtomicUsize::new(0),
         })
     }
 
@@ -186,6 +190,20 @@ impl Crossing {
 
     pub fn owners(&self) -> usize {
         self.inboxes.len()
+    }
+
+    /// Tells the others how many connections this owner has.
+    pub fn note_clients(&self, count: usize) {
+        self.inboxes[self.me].clients.store(count, Ordering::Relaxed);
+    }
+
+    /// Connections of all owners.
+    pub fn clients(&self) -> usize {
+        let counts = self
+            .inboxes
+            .iter()
+            .map(|inbox| inbox.clients.load(Ordering::Relaxed));
+        counts.sum()
     }
 
     /// Whether no more may be sent to the owner for now.

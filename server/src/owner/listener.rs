@@ -67,7 +67,7 @@ impl Owner {
 
     fn admit(&mut self, fd: OwnedFd, listener: usize, poller: &Poller) -> io::Result<()> {
         let socket = Socket::from(fd);
-        if self.connections.len() >= self.engine.world.options.max_clients() {
+        if self.crossing.clients() >= self.engine.world.options.max_clients() {
             self.engine.world.stats.connections_rejected += 1;
             let _ = socket.send(b"-ERR max number of clients reached\r\n");
             return Ok(());
@@ -97,6 +97,7 @@ impl Owner {
         let fd: OwnedFd = socket.into();
         let client = self.engine.connect(addr, laddr, fd.as_raw_fd(), now());
         let index = self.connections.insert(Connection::new(fd, client));
+        self.crossing.note_clients(self.connections.len());
         if let Some(connection) = self.connections.get(index)
             && let Err(error) = poller.watch_edges(&connection.fd, u64::from(index))
         {

@@ -170,6 +170,7 @@ impl Owner {
 
     fn close(&mut self, index: u32) {
         if let Some(connection) = self.connections.remove(index) {
+            self.crossing.note_clients(self.connections.len());
             if let Some(session) = self.engine.world.sessions.get_mut(connection.client) {
                 session.traffic = connection.traffic();
             }

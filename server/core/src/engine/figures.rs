@@ -35,7 +35,7 @@ pub struct MemoryMarks {
 impl World {
     /// Bytes in use by this owner: the heap of its shard, and what its thread took from the allocator.
     pub fn used_memory(&self, shard: &Shard) -> u64 {
-        (self.host.memory().allocated + shard.heap.slab_bytes()) as u64
+        (self.host.memory().allocated + shard.heap.slab_bytes() + self.parked_bytes) as u64
     }
 
     pub(super) fn mark_startup(&mut self, shard: &Shard) {

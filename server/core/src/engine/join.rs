@@ -1,8 +1,11 @@
 //! How the answers of several shards become one.
 
+use std::collections::BTreeSet;
+
+use super::sum_figures::{self, Level};
 use crate::command::Entry;
 use crate::command::spec::{Join, Route};
-use crate::resp::Reply;
+use crate::resp::{Protocol, Reply};
 use crate::text::number::parse_i64;
 
 /// What is done with the parts.
@@ -23,6 +26,12 @@ pub enum How {
     Text,
     /// One of those that are not null, by chance.
     Choose,
+    /// Arrays one after the other, without what is there already.
+    Distinct,
+    /// Names and numbers in turn, the same names in all parts: the numbers are added.
+    Counts,
+    /// Lines of figures, of the shards of one owner, or of owners.
+    Figures(Level),
 }
 
 impl How {
@@ -45,7 +54,9 @@ impl How {
             "randomkey" => Self::Choose,
             "client|list" => Self::Text,
             "client|kill" => Self::Any,
-            "pubsub|channels" | "pubsub|shardchannels" => Self::Concat,
+            "info" => Self::Figures(Level::Owners),
+            "pubsub|channels" | "pubsub|shardchannels" => Self::Distinct,
+            "pubsub|numsub" | "pubsub|shardnumsub" => Self::Counts,
             "pubsub|numpat" => Self::Sum,
             _ => Self::First,
         }
@@ -63,8 +74,11 @@ impl How {
             (Self::Sum, None) => sum(parts),
             (Self::Interleave, None) => interleave(parts, order),
             (Self::Concat, None) => concat(parts),
+            (Self::Distinct, None) => distinct(parts),
+            (Self::Counts, None) => counts(parts),
             (Self::Text, None) => text(parts),
             (Self::Choose, None) => choose(parts, random),
+            (Self::Figures(level), None) => figures(parts, level),
         }
     }
 }
@@ -117,24 +131,80 @@ fn concat(parts: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// Keeps the first one's kind: a bulk string, or a verbatim one with its format.
-fn text(parts: &[Vec<u8>]) -> Vec<u8> {
-    let is_verbatim = parts[0].first() == Some(&b'=');
-    let mut whole: Vec<u8> = Vec::new();
-    for part in parts {
-        let words = body(part).1.strip_suffix(b"\r\n").unwrap_or(b"");
-        let words = match is_verbatim {
-            true => words.get(4..).unwrap_or(b""),
-            false => words,
-        };
-        whole.extend_from_slice(words);
-    }
+/// The elements of an array.
+fn elements(part: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let (count, mut rest) = body(part);
+    (0..count).map_while(move |_| {
+        let (element, after) = rest.split_at(value_len(rest));
+        rest = after;
+        (!element.is_empty()).then_some(element)
+    })
+}
+
+fn distinct(parts: &[Vec<u8>]) -> Vec<u8> {
+    let all: BTreeSet<&[u8]> = parts.iter().flat_map(|part| elements(part)).collect();
     let mut out = Reply::default();
-    if is_verbatim {
-        out.set_proto(crate::resp::Protocol::Resp3);
-        out.verbatim(b"txt", &whole);
+    out.array(all.len());
+    all.into_iter().for_each(|element| out.raw(element));
+    out.take()
+}
+
+fn counts(parts: &[Vec<u8>]) -> Vec<u8> {
+    let mut others: Vec<_> = parts[1..].iter().map(|part| elements(part)).collect();
+    let mut out = Reply::default();
+    out.array(body(&parts[0]).0);
+    for element in elements(&parts[0]) {
+        let also = others.iter_mut().filter_map(Iterator::next);
+        match element.first() {
+            Some(b':') => {
+                let numbers: Vec<Vec<u8>> =
+                    std::iter::once(element).chain(also).map(<[u8]>::to_vec).collect();
+                out.raw(&sum(&numbers));
+            }
+            _ => {
+                also.for_each(drop);
+                out.raw(element);
+            }
+        }
+    }
+    out.take()
+}
+
+fn text(parts: &[Vec<u8>]) -> Vec<u8> {
+    let texts: Vec<&[u8]> = parts.iter().map(|part| words(part)).collect();
+    as_first(&parts[0], &texts.concat())
+}
+
+fn figures(parts: &[Vec<u8>], level: Level) -> Vec<u8> {
+    let texts: Vec<String> = parts
+        .iter()
+        .map(|part| String::from_utf8_lossy(words(part)).into_owned())
+        .collect();
+    as_first(&parts[0], sum_figures::sum(&texts, level).as_bytes())
+}
+
+fn is_verbatim(part: &[u8]) -> bool {
+    part.first() == Some(&b'=')
+}
+
+/// The text of a bulk string, or of a verbatim one without its format.
+fn words(part: &[u8]) -> &[u8] {
+    let words = body(part).1.strip_suffix(b"\r\n").unwrap_or(b"");
+    if is_verbatim(part) {
+        words.get(4..).unwrap_or(b"")
     } else {
-        out.bulk(&whole);
+        words
+    }
+}
+
+/// A text of the same kind as the first part.
+fn as_first(first: &[u8], text: &[u8]) -> Vec<u8> {
+    let mut out = Reply::default();
+    if is_verbatim(first) {
+        out.set_proto(Protocol::Resp3);
+        out.verbatim(b"txt", text);
+    } else {
+        out.bulk(text);
     }
     out.take()
 }

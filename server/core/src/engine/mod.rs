@@ -29,10 +29,13 @@ mod room;
 mod room_tests;
 pub mod session;
 mod spread;
+#[cfg(test)]
+mod spread_tests;
 pub(crate) mod stopwatch;
 #[cfg(test)]
 mod subscription_tests;
 mod subscriptions;
+mod sum_figures;
 #[cfg(test)]
 pub(crate) mod testing;
 mod transaction;
@@ -209,6 +212,7 @@ impl Engine {
             self.select_place(place);
             more |= self.tick_shard(now);
         }
+        self.world.parked_bytes = self.slab_bytes() - self.shard.heap.slab_bytes();
         more
     }
 

@@ -7,7 +7,8 @@
 
 use super::course::NO_SHARD;
 use super::session::ClientId;
-use super::{Ahead, Engine, Flow};
+use super::sum_figures::Level;
+use super::{Ahead, Engine, Flow, How};
 use crate::command::spec::{Categories, Join, Route};
 use crate::command::{Args, COMMANDS, Entry, OwnedArgs, keys};
 use crate::exec::Now;
@@ -230,6 +231,7 @@ impl Engine {
         let mut parts = Vec::with_capacity(self.shard_count());
         for place in 0..self.shard_count() {
             self.select_place(place);
+            self.world.parked_bytes = self.slab_bytes() - self.shard.heap.slab_bytes();
             let mut part = Reply::new(reply.proto());
             let flow = self.execute_ahead(client, args, ahead, now, &mut part);
             if flow != Flow::Continue {
@@ -238,7 +240,10 @@ impl Engine {
             }
             parts.push(part.take());
         }
-        let how = ahead.entry.map_or(super::How::First, super::How::of);
+        let how = match ahead.how(args) {
+            How::Figures(_) => How::Figures(Level::Shards),
+            how => how,
+        };
         let random = self.shard.random();
         reply.raw(&how.join(&parts, &[], random));
         Flow::Continue
@@ -286,7 +291,8 @@ pub(super) fn is_scan(entry: &Entry) -> bool {
 /// The command is about every key, so every shard has its part in it; others that go everywhere concern an
 /// owner as a whole.
 fn is_of_every_shard(entry: &Entry) -> bool {
-    matches!(entry.spec.route, Route::Everywhere(_)) && entry.spec.acl.has(Categories::KEYSPACE)
+    matches!(entry.spec.route, Route::Everywhere(_))
+        && (entry.spec.acl.has(Categories::KEYSPACE) || entry.full_name == "info")
 }
 
 /// `*2 $n cursor …` with another cursor. Whatever else it is (an error) stays.

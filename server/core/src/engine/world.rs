@@ -56,6 +56,8 @@ pub struct World {
     pub topology: Topology,
     /// Emptied by the caller after each command.
     pub outbox: Vec<Parcel>,
+    /// Memory of keys and small values in shards that are not at hand.
+    pub(super) parked_bytes: usize,
     /// Messages that the other owners have to publish as well, as commands.
     pub for_others: Vec<OwnedArgs>,
     /// Sessions that must be closed by the caller, once what is owed has been sent.
@@ -95,6 +97,7 @@ impl World {
             sessions: Sessions::default(),
             topology: Topology::ALONE,
             outbox: Vec::new(),
+            parked_bytes: 0,
             for_others: Vec::new(),
             closing: Vec::new(),
             unblocked: Vec::new(),

@@ -13,6 +13,8 @@ mod tests;
 #[cfg(test)]
 mod watch_tests;
 
+pub(crate) use info::human;
+
 use crate::command::spec::{Categories, Command, Flags, Group, Handler, Join, Route, command};
 
 const fn server(name: &'static str, arity: i16, run: Handler) -> Command {

@@ -88,7 +88,7 @@ pub(super) fn info(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
 }
 
 /// `512B`, `1.50K`, `2.00G`.
-fn human(bytes: u64) -> String {
+pub(crate) fn human(bytes: u64) -> String {
     const UNITS: [char; 5] = ['K', 'M', 'G', 'T', 'P'];
     if bytes < 1024 {
         return format!("{bytes}B");
