@@ -6,12 +6,12 @@
 //! windows of those who send to it. A batch goes back to its sender when it is done with, so that each
 //! thread frees what it took from the allocator.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ruvio_core::command::Args;
+use ruvio_core::command::{Args, OwnedArgs};
 use ruvio_core::engine::Passport;
 use ruvio_core::engine::session::ClientId;
 use ruvio_core::resp::Span;
@@ -145,6 +145,17 @@ struct Debt {
 pub struct Waiting {
     pub ticket: Ticket,
     pub bytes: Vec<u8>,
+    /// What came from the client meanwhile (`CLIENT PAUSE` holds commands of which nobody knew that they would
+    /// wait).
+    pub behind: VecDeque<Parked>,
+}
+
+/// A command that runs when the one before it is answered.
+pub struct Parked {
+    pub kind: Kind,
+    pub ticket: Ticket,
+    pub passport: Passport,
+    pub args: OwnedArgs,
 }
 
 /// One owner's end of it.

@@ -5,6 +5,8 @@
 //! client's next command is looked at. Answers are taken out of their queue only between turns, when nothing
 //! of the connection's stands in the turn's buffer.
 
+use std::collections::VecDeque;
+
 use ruvio_core::command::{Args, OwnedArgs};
 use ruvio_core::engine::course::{Course, Part, Then};
 use ruvio_core::engine::session::ClientId;
@@ -15,7 +17,7 @@ use ruvio_core::resp::Reply;
 use super::Owner;
 use super::answers::Expected;
 use super::connection::Hold;
-use super::crossing::{Batch, Kind, Task, Ticket, Waiting};
+use super::crossing::{Batch, Kind, Parked, Task, Ticket, Waiting};
 
 /// What came of one command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -174,7 +176,7 @@ impl Owner {
                 takes_database: false,
             },
         );
-        let args = trip.args;
+        let (args, client) = (trip.args, trip.client);
         for (number, part) in parts.iter().enumerate() {
             ticket.part = number as u16;
             let of_key = |at: &usize| args.iter_from(*at).take(part.step);
@@ -182,8 +184,8 @@ impl Owner {
             if usize::from(part.owner) == me {
                 ticket.cost = 0;
                 let words = OwnedArgs::from_words(words);
-                let runner = self.engine.arrive(&passport, trip.now);
-                self.run_part(runner, words.view(), ticket, Kind::Run, trip.now);
+                let runner = self.engine.shadow_of(client, trip.now);
+                self.run_part(runner, words.view(), (Kind::Run, ticket, passport), trip.now);
             } else {
                 ticket.cost = 1;
                 self.send(part.owner.into(), Kind::Run, ticket, passport, words);
@@ -216,7 +218,7 @@ impl Owner {
                 self.send(owner, Kind::Run, ticket, passport, trip.args.iter());
             }
             ticket.part = me as u16;
-            self.run_part(trip.client, trip.args, ticket, Kind::Run, trip.now);
+            self.run_part(trip.client, trip.args, (Kind::Run, ticket, passport), trip.now);
         }
         Routed::Awaited { blocking: false }
     }
@@ -333,9 +335,31 @@ impl Owner {
     }
 
     fn forget_here(&mut self, client: ClientId) {
-        self.crossing.waiting.remove(&client);
-        if let Some(shadow) = self.engine.forget_shadow(client) {
-            self.crossing.waiting.remove(&shadow);
+        let shadow = self.engine.forget_shadow(client);
+        for session in [Some(client), shadow].into_iter().flatten() {
+            let Some(waiting) = self.crossing.waiting.remove(&session) else {
+                continue;
+            };
+            // Nobody hears of it, but the window has room again.
+            self.finish_part(waiting.ticket, 0, b"");
+            for parked in waiting.behind {
+                self.finish_part(parked.ticket, 0, b"");
+            }
+        }
+    }
+
+    /// A command that waited here is answered: its client's next ones run.
+    pub(super) fn go_on_after(&mut self, runner: ClientId, waiting: Waiting, now: Now) {
+        let db = self.engine.database_of(runner);
+        self.finish_part(waiting.ticket, db, &waiting.bytes);
+        for parked in waiting.behind {
+            let Parked {
+                kind,
+                ticket,
+                passport,
+                args,
+            } = parked;
+            self.run_part(runner, args.view(), (kind, ticket, passport), now);
         }
     }
 
@@ -384,9 +408,9 @@ impl Owner {
         let runner = if is_here {
             client
         } else {
-            self.engine.arrive(&task.passport, now)
+            self.engine.shadow_of(client, now)
         };
-        self.run_part(runner, args, ticket, task.kind, now);
+        self.run_part(runner, args, (task.kind, ticket, task.passport), now);
         if is_mine && !is_here {
             self.forget_here(client);
         }
@@ -394,7 +418,23 @@ impl Owner {
     }
 
     /// Runs a command for a session of this owner and has its answer go where the ticket says.
-    fn run_part(&mut self, runner: ClientId, args: Args<'_>, ticket: Ticket, kind: Kind, now: Now) {
+    fn run_part(
+        &mut self,
+        runner: ClientId,
+        args: Args<'_>,
+        (kind, ticket, passport): (Kind, Ticket, Passport),
+        now: Now,
+    ) {
+        if let Some(waiting) = self.crossing.waiting.get_mut(&runner) {
+            waiting.behind.push_back(Parked {
+                kind,
+                ticket,
+                passport,
+                args: args.to_owned(),
+            });
+            return;
+        }
+        self.engine.dress(runner, &passport);
         let mut reply = Reply::with_buffer(
             std::mem::take(&mut self.part_buffer),
             self.engine.protocol_of(runner),
@@ -406,8 +446,12 @@ impl Owner {
         match (kind, flow) {
             (Kind::Quiet, _) => {}
             (_, Flow::Blocked) => {
-                let bytes = bytes.clone();
-                self.crossing.waiting.insert(runner, Waiting { ticket, bytes });
+                let waiting = Waiting {
+                    ticket,
+                    bytes: bytes.clone(),
+                    behind: VecDeque::new(),
+                };
+                self.crossing.waiting.insert(runner, waiting);
             }
             _ => self.finish_part(ticket, db, &bytes),
         }

@@ -406,10 +406,10 @@ impl Owner {
         }
         self.engine.world.closing = gone;
         let mut free = std::mem::take(&mut self.engine.world.unblocked);
+        let mut answered = Vec::new();
         for client in free.drain(..) {
             if let Some(waiting) = self.crossing.waiting.remove(&client) {
-                let db = self.engine.database_of(client);
-                self.finish_part(waiting.ticket, db, &waiting.bytes);
+                answered.push((client, waiting));
                 continue;
             }
             let index = client.index() as u32;
@@ -421,6 +421,12 @@ impl Owner {
         self.engine.world.unblocked = free;
         if !self.engine.world.for_others.is_empty() {
             self.tell_others();
+        }
+        for (client, waiting) in answered {
+            self.go_on_after(client, waiting, now);
+            if self.engine.world.has_news() {
+                self.deliver(current, turn, now);
+            }
         }
     }
 

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use ruvio_e2e::client::{Client, PATIENCE, Received};
+use ruvio_e2e::client::{Client, PATIENCE, Received, encode};
 use ruvio_e2e::resp::Value;
 
-use super::{bulk, clients, error, server};
+use super::{bulk, clients, error, ok, server};
 
 fn serial(client: &mut Client) -> Result<i64> {
     Ok(client.say("CLIENT ID")?.as_integer().expect("a number"))
@@ -95,5 +95,59 @@ fn who_is_killed_or_gone_takes_nothing() -> Result<()> {
         assert_eq!(other.say(&format!("RPUSH k{number} kept"))?, Value::Integer(1));
         assert_eq!(other.say(&format!("LLEN k{number}"))?, Value::Integer(1));
     }
+    Ok(())
+}
+
+#[test]
+fn what_a_pause_holds_back_runs_in_its_order_afterwards() -> Result<()> {
+    let server = server()?;
+    let mut people = clients(&server)?;
+    let mut other = server.client()?;
+    assert_eq!(other.say("CLIENT PAUSE 400 WRITE")?, ok());
+    let began = Instant::now();
+    for (name, client) in people.iter_mut().enumerate() {
+        let mut request = Vec::new();
+        for number in 0..30 {
+            encode(
+                &[
+                    "SET".to_string(),
+                    format!("{name}:{}", number % 7),
+                    number.to_string(),
+                ],
+                &mut request,
+            );
+            encode(
+                &["GET".to_string(), format!("{name}:{}", number % 7)],
+                &mut request,
+            );
+        }
+        encode(
+            &[
+                "MSET".to_string(),
+                format!("{name}:1"),
+                "x".into(),
+                format!("{name}:2"),
+                "y".into(),
+            ],
+            &mut request,
+        );
+        encode(
+            &["MGET".to_string(), format!("{name}:1"), format!("{name}:2")],
+            &mut request,
+        );
+        client.send_raw(&request)?;
+    }
+    // Who leaves meanwhile takes nothing along.
+    let gone = people.pop();
+    drop(gone);
+    for client in &mut people {
+        for number in 0..30 {
+            assert_eq!(client.reply()?, ok());
+            assert_eq!(client.reply()?, bulk(number.to_string()));
+        }
+        assert_eq!(client.reply()?, ok());
+        assert_eq!(client.reply()?, Value::Array(vec![bulk("x"), bulk("y")]));
+    }
+    assert!(began.elapsed() >= Duration::from_millis(380));
     Ok(())
 }

@@ -148,17 +148,20 @@ impl Engine {
         Some(queue)
     }
 
-    /// The session for whom a command of another owner's client runs.
-    pub fn arrive(&mut self, passport: &Passport, now: Now) -> ClientId {
-        let known = self.shadows.get(&passport.client).copied();
-        let shadow = known.unwrap_or_else(|| self.open_shadow(passport.client, now));
-        if let Some(session) = self.world.sessions.get_mut(shadow) {
+    /// The session for whom commands of another owner's client run.
+    pub fn shadow_of(&mut self, client: ClientId, now: Now) -> ClientId {
+        let known = self.shadows.get(&client).copied();
+        known.unwrap_or_else(|| self.open_shadow(client, now))
+    }
+
+    /// Gives a shadow the standing that its client has with its next command.
+    pub fn dress(&mut self, shadow: ClientId, passport: &Passport) {
+        if let Some(session) = self.world.sessions.get_mut(shadow).filter(|s| s.home.is_some()) {
             session.db = passport.db;
             session.protocol = passport.protocol;
             session.no_touch = passport.no_touch;
             session.slot = passport.slot.or(session.slot);
         }
-        shadow
     }
 
     fn open_shadow(&mut self, client: ClientId, now: Now) -> ClientId {

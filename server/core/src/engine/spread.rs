@@ -12,7 +12,7 @@ use super::{Ahead, Engine, Flow, How};
 use crate::command::spec::{Categories, Join, Route};
 use crate::command::{Args, COMMANDS, Entry, OwnedArgs, keys};
 use crate::exec::Now;
-use crate::keyspace::{Hint, Shard};
+use crate::keyspace::{Hint, Shard, ShardStats};
 use crate::resp::Reply;
 use crate::text::crc16::{SLOTS, slot_of};
 use crate::text::number::parse_u64;
@@ -212,9 +212,23 @@ impl Engine {
                 }
                 let flow = self.execute_ahead(client, args, ahead, now, reply);
                 if ahead.entry.is_some_and(|entry| entry.spec.name == "config") {
-                    self.spread_options();
+                    self.spread_config(args);
                 }
                 flow
+            }
+        }
+    }
+
+    /// What `CONFIG` did for the owner and one shard holds for all of its shards.
+    fn spread_config(&mut self, args: Args<'_>) {
+        self.spread_options();
+        if args.len() == 2 && args.get(1).eq_ignore_ascii_case(b"resetstat") {
+            for place in 0..self.shard_count() {
+                self.select_place(place);
+                self.shard.stats = ShardStats {
+                    changes: self.shard.stats.changes,
+                    ..ShardStats::default()
+                };
             }
         }
     }
