@@ -1,4 +1,9 @@
 //! The one integration binary of the black-box tests: a module per kind of proof.
 
+mod bad_input;
+mod differential;
 mod sharded;
+mod slow_readers;
+mod suites;
 mod tidy;
+mod transcripts;
