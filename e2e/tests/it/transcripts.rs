@@ -71,7 +71,7 @@ fn play(file: &Path, kind: Kind) -> anyhow::Result<Option<usize>> {
     run(&script, kind).map(Some)
 }
 
-fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
+pub fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
     let entries = std::fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
     for entry in entries {
         let path = entry.expect("readable folder").path();

@@ -7,6 +7,7 @@ mod everywhere;
 mod pipelines;
 mod pressure;
 mod transactions;
+mod transcripts;
 mod waits;
 
 use anyhow::Result;

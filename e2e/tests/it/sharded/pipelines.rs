@@ -152,6 +152,18 @@ fn replies_that_nobody_wants_leave_no_gap() -> Result<()> {
 }
 
 #[test]
+fn keys_of_sub_commands_are_found_where_they_are() -> Result<()> {
+    let server = server()?;
+    for mut client in clients(&server)? {
+        for key in 0..KEYS {
+            assert_eq!(client.say(&format!("SET k{key} text"))?, ok());
+            assert_eq!(client.say(&format!("OBJECT ENCODING k{key}"))?, bulk("embstr"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn keys_of_several_shards_are_refused_where_a_command_cannot_be_split() -> Result<()> {
     let server = server()?;
     let mut client = server.client()?;

@@ -5,7 +5,7 @@
 //! the key is looked at. A transaction and the keys it watches lie in one slot. With a single shard nothing
 //! here is on a command's way.
 
-use super::course::NO_SHARD;
+use super::course::{NO_SHARD, whole_entry};
 use super::session::ClientId;
 use super::sum_figures::Level;
 use super::{Ahead, Engine, Flow, How};
@@ -157,7 +157,8 @@ impl Engine {
             shard: NO_SHARD,
             ..Ahead::default()
         };
-        let Some(at) = ahead.entry.and_then(|entry| keys::first_key(entry.spec, args)) else {
+        let whole = ahead.entry.map(|entry| whole_entry(entry, args));
+        let Some(at) = whole.and_then(|entry| keys::first_key(entry.spec, args)) else {
             return ahead;
         };
         let (key, topology) = (args.get(at), self.world.topology);

@@ -140,6 +140,13 @@ fn one_owner_of_all_shards_answers_for_all() {
     }
     assert_eq!(run(&mut engine, client, "DBSIZE"), ":100\r\n");
     assert!(run(&mut engine, client, "KEYS *").starts_with("*100\r\n"));
+    for key in 0..100 {
+        // The key of a sub-command counts as well.
+        assert_eq!(
+            run(&mut engine, client, &format!("OBJECT REFCOUNT k{key}")),
+            ":1\r\n"
+        );
+    }
     let info = run(&mut engine, client, "INFO keyspace");
     assert!(info.contains("db0:keys=100,expires=0"), "{info}");
     assert_eq!(run(&mut engine, client, "FLUSHALL"), "+OK\r\n");
