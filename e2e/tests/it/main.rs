@@ -7,3 +7,4 @@ mod slow_readers;
 mod suites;
 mod tidy;
 mod transcripts;
+mod waits;

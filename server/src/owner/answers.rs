@@ -15,6 +15,8 @@ pub struct Answers {
 }
 
 struct Answer {
+    /// Goes out before it, and need not wait for it.
+    before: Vec<u8>,
     /// Parts that have not arrived.
     left: u16,
     silent: bool,
@@ -70,6 +72,7 @@ impl Answers {
     pub fn expect(&mut self, expected: Expected) -> u64 {
         let parts = usize::from(expected.parts);
         self.queue.push_back(Answer {
+            before: Vec::new(),
             left: expected.parts,
             silent: expected.silent,
             takes_database: expected.takes_database,
@@ -91,6 +94,7 @@ impl Answers {
         match self.queue.back_mut() {
             Some(last) if last.left == 0 && !last.silent => last.bytes.extend_from_slice(bytes),
             _ => self.queue.push_back(Answer {
+                before: Vec::new(),
                 left: 0,
                 silent: false,
                 takes_database: false,
@@ -99,6 +103,17 @@ impl Answers {
                 parts: Vec::new(),
                 bytes: bytes.to_vec(),
             }),
+        }
+    }
+
+    /// Queues bytes that are here before the last answer that is to come.
+    pub fn push_before_last(&mut self, bytes: &[u8]) {
+        match self.queue.back_mut() {
+            Some(last) if last.left > 0 => {
+                self.held += bytes.len();
+                last.before.extend_from_slice(bytes);
+            }
+            _ => self.push(bytes),
         }
     }
 
@@ -131,12 +146,17 @@ impl Answers {
 
     /// Takes what is due, in order.
     pub fn take_due(&mut self, mut take: impl FnMut(&[u8])) {
-        while self.queue.front().is_some_and(|answer| answer.left == 0) {
-            if let Some(answer) = self.queue.pop_front() {
-                self.first += 1;
-                self.held = self.held.saturating_sub(answer.bytes.len());
-                take(&answer.bytes);
+        while let Some(answer) = self.queue.front_mut() {
+            let before = std::mem::take(&mut answer.before);
+            self.held = self.held.saturating_sub(before.len());
+            take(&before);
+            if answer.left > 0 {
+                return;
             }
+            self.first += 1;
+            self.held = self.held.saturating_sub(answer.bytes.len());
+            take(&answer.bytes);
+            self.queue.pop_front();
         }
     }
 
@@ -178,6 +198,19 @@ mod tests {
         answers.fill(second, 0, b":2\r\n", 0);
         assert_eq!(due(&mut answers), ":3\r\n+last\r\n");
         assert!(answers.is_empty());
+    }
+
+    #[test]
+    fn what_goes_before_an_answer_does_not_wait_for_it() {
+        let mut answers = Answers::default();
+        let first = answers.expect(Expected::whole(false));
+        let last = answers.expect(Expected::whole(false));
+        answers.push_before_last(b">pushed\r\n");
+        assert_eq!(due(&mut answers), "");
+        answers.fill(first, 0, b"+first\r\n", 0);
+        assert_eq!(due(&mut answers), "+first\r\n>pushed\r\n");
+        answers.fill(last, 0, b"+last\r\n", 0);
+        assert_eq!(due(&mut answers), "+last\r\n");
     }
 
     #[test]

@@ -199,6 +199,12 @@ impl Connection {
         self.answers.take_due(|bytes| pending.extend_from_slice(bytes));
     }
 
+    /// It waits, and there is no one to take what it would get: the wait must end before it takes that from
+    /// others. An end of the stream that came with the command itself is not told once more.
+    pub fn waits_for_nobody(&self) -> bool {
+        matches!(self.hold, Hold::Blocked | Hold::BlockedElsewhere) && (self.closing || self.peer_done)
+    }
+
     /// Nothing is owed to the client any longer.
     pub fn is_settled(&self) -> bool {
         self.unsent() == 0 && self.answers.is_empty()

@@ -144,6 +144,7 @@ struct Debt {
 /// A command that waits here, for a client of any owner.
 pub struct Waiting {
     pub ticket: Ticket,
+    pub kind: Kind,
     pub bytes: Vec<u8>,
     /// What came from the client meanwhile (`CLIENT PAUSE` holds commands of which nobody knew that they would
     /// wait).

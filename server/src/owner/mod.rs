@@ -135,9 +135,7 @@ impl Owner {
                 continue;
             };
             connection.peer_done |= event.peer_done;
-            if matches!(connection.hold, Hold::Blocked | Hold::BlockedElsewhere) && event.peer_done {
-                connection.closing = true;
-                connection.drop_pending();
+            if connection.waits_for_nobody() {
                 self.list(index);
                 continue;
             }

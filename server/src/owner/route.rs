@@ -350,8 +350,10 @@ impl Owner {
 
     /// A command that waited here is answered: its client's next ones run.
     pub(super) fn go_on_after(&mut self, runner: ClientId, waiting: Waiting, now: Now) {
-        let db = self.engine.database_of(runner);
-        self.finish_part(waiting.ticket, db, &waiting.bytes);
+        if waiting.kind != Kind::Quiet {
+            let db = self.engine.database_of(runner);
+            self.finish_part(waiting.ticket, db, &waiting.bytes);
+        }
         for parked in waiting.behind {
             let Parked {
                 kind,
@@ -405,13 +407,16 @@ impl Owner {
         let args = batch.args(task);
         let is_mine = usize::from(ticket.home) == me;
         let is_here = is_mine && self.engine.is_connected(client);
+        // Word that the client is gone may have overtaken what another owner passed on.
+        let may_be_gone = batch.from != usize::from(ticket.home) && !self.engine.has_shadow(client);
         let runner = if is_here {
             client
         } else {
             self.engine.shadow_of(client, now)
         };
         self.run_part(runner, args, (task.kind, ticket, task.passport), now);
-        if is_mine && !is_here {
+        let waits = self.crossing.waiting.contains_key(&runner);
+        if !is_here && (is_mine || may_be_gone && !waits) {
             self.forget_here(client);
         }
         self.deliver_between(now);
@@ -444,15 +449,16 @@ impl Owner {
         let db = self.engine.database_of(runner);
         let bytes = reply.take();
         match (kind, flow) {
-            (Kind::Quiet, _) => {}
             (_, Flow::Blocked) => {
                 let waiting = Waiting {
                     ticket,
+                    kind,
                     bytes: bytes.clone(),
                     behind: VecDeque::new(),
                 };
                 self.crossing.waiting.insert(runner, waiting);
             }
+            (Kind::Quiet, _) => {}
             _ => self.finish_part(ticket, db, &bytes),
         }
         self.part_buffer = bytes;

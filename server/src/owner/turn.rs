@@ -123,7 +123,7 @@ impl Owner {
             let Some(connection) = self.connections.get_mut(index) else {
                 continue;
             };
-            if connection.closing || connection.hold != Hold::None {
+            if connection.closing || connection.hold != Hold::None || connection.fault.is_some() {
                 continue;
             }
             if !connection.input.is_empty() || !authenticated {
@@ -377,7 +377,11 @@ impl Owner {
                 continue;
             };
             // Behind its replies of this turn, if there are any; else it is sent when the turn ends.
-            if !connection.answers.is_empty() {
+            if connection.hold == Hold::BlockedElsewhere && !connection.answers.is_empty() {
+                // A wait may last for ever, and what is pushed does not wait for it.
+                connection.answers.push_before_last(&parcel.bytes);
+                self.answered.push(index);
+            } else if !connection.answers.is_empty() {
                 connection.answers.push(&parcel.bytes);
             } else if index == current || connection.has_range {
                 let start = turn.reply.len();
@@ -484,7 +488,8 @@ impl Owner {
             let Some(connection) = self.connections.get_mut(index) else {
                 break;
             };
-            if connection.closing || connection.hold != Hold::None || !connection.readable || read {
+            let rests = connection.hold != Hold::None || connection.fault.is_some();
+            if connection.closing || rests || !connection.readable || read {
                 break;
             }
             // One read a turn, of at least what the partial request still wants, within doubling.
@@ -600,7 +605,8 @@ impl Owner {
         let Some(connection) = self.connections.get_mut(index) else {
             return;
         };
-        if !authenticated && !connection.closing && connection.unsent() > STALL_UNAUTHENTICATED {
+        let stalls = !authenticated && !connection.closing && connection.unsent() > STALL_UNAUTHENTICATED;
+        if stalls || connection.waits_for_nobody() {
             connection.closing = true;
             connection.drop_pending();
         }
@@ -615,7 +621,11 @@ impl Owner {
         };
         if connection.closing && connection.is_settled() {
             self.close(index);
-        } else if connection.readable && !connection.closing && connection.hold == Hold::None {
+        } else if connection.readable
+            && !connection.closing
+            && connection.hold == Hold::None
+            && connection.fault.is_none()
+        {
             self.list(index);
         }
     }

@@ -126,6 +126,10 @@ impl Engine {
         let Some(session) = self.world.sessions.get_mut(client) else {
             return;
         };
+        if session.closing {
+            // It takes nothing from others any more.
+            return;
+        }
         let standing = Standing::of(session);
         let Some(blocked) = session.blocked.as_mut() else {
             return;

@@ -154,6 +154,10 @@ impl Engine {
         known.unwrap_or_else(|| self.open_shadow(client, now))
     }
 
+    pub fn has_shadow(&self, client: ClientId) -> bool {
+        self.shadows.contains_key(&client)
+    }
+
     /// Gives a shadow the standing that its client has with its next command.
     pub fn dress(&mut self, shadow: ClientId, passport: &Passport) {
         if let Some(session) = self.world.sessions.get_mut(shadow).filter(|s| s.home.is_some()) {

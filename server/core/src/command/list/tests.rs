@@ -213,6 +213,17 @@ fn those_who_wait_are_served_in_the_order_in_which_they_came() {
 }
 
 #[test]
+fn a_client_that_is_killed_takes_nothing_more() {
+    let mut engine = engine();
+    let (a, b) = (connect(&mut engine), connect(&mut engine));
+    assert_eq!(run(&mut engine, a, "BLPOP k 0"), "(waits)");
+    let kill = format!("CLIENT KILL ID {}", a.serial());
+    assert_eq!(run(&mut engine, b, &kill), "1");
+    assert_eq!(run(&mut engine, b, "RPUSH k x"), "1");
+    assert_eq!(run(&mut engine, b, "LLEN k"), "1");
+}
+
+#[test]
 fn one_element_serves_one() {
     let mut engine = engine();
     let [a, b, writer] = [(); 3].map(|()| connect(&mut engine));
