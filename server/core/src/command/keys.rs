@@ -115,23 +115,25 @@ pub fn legacy_range(specs: &[KeySpec]) -> LegacyRange {
     range
 }
 
-/// The position of the first key, where there is one: what routing needs on the hot path.
-#[inline]
-pub fn first_key(command: &Command, args: Args<'_>) -> Option<usize> {
-    match command.keys.first() {
-        Some(KeySpec {
+/// Where the first key stands in every call of the command, if its specs say so.
+pub fn fixed_first_key(command: &Command) -> Option<u8> {
+    match command.keys.first()? {
+        KeySpec {
             begin: Begin::Index(at),
             find: Find::Range { .. },
             flags,
-        }) if !flags.has(KeyFlags::INCOMPLETE) => ((*at as usize) < args.len()).then_some(*at as usize),
-        _ => {
-            let mut first = None;
-            for_each_key(command, args, |at, _| {
-                first = Some(first.map_or(at, |f: usize| f.min(at)))
-            });
-            first
-        }
+        } if !flags.has(KeyFlags::INCOMPLETE) => Some(*at),
+        _ => None,
     }
+}
+
+/// The position of the first key, found by asking the specs.
+pub fn first_key(command: &Command, args: Args<'_>) -> Option<usize> {
+    let mut first = None;
+    for_each_key(command, args, |at, _| {
+        first = Some(first.map_or(at, |f: usize| f.min(at)))
+    });
+    first
 }
 
 fn for_each_of_spec(spec: &KeySpec, args: Args<'_>, visit: &mut impl FnMut(usize, KeyFlags)) -> Option<()> {

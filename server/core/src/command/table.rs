@@ -28,6 +28,8 @@ pub struct Entry {
     is_container: bool,
     /// Quick, has keys and nothing but keys to do with.
     plain: bool,
+    /// Where the first key always stands; 0: its specs must be asked.
+    first_key_at: u8,
     /// Ids of the sub-commands; they follow their parent.
     pub subcommands: std::ops::Range<u16>,
 }
@@ -225,6 +227,7 @@ impl Entry {
                 && spec.subcommands.is_empty()
                 && stopwatch::quick(spec.flags, spec.complexity),
             is_container: !spec.subcommands.is_empty(),
+            first_key_at: keys::fixed_first_key(spec).unwrap_or(0),
             subcommands: subs,
         }
     }
@@ -238,6 +241,15 @@ impl Entry {
     #[inline]
     pub fn is_plain(&self, words: usize) -> bool {
         self.plain && self.arity_fits(words) && stopwatch::is_quick(self, words)
+    }
+
+    /// The position of the first key, where there is one.
+    #[inline]
+    pub fn first_key(&self, args: Args<'_>) -> Option<usize> {
+        match usize::from(self.first_key_at) {
+            0 => keys::first_key(self.spec, args),
+            at => (at < args.len()).then_some(at),
+        }
     }
 
     /// Whether so many words, name included, are what the command takes.

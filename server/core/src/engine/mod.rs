@@ -55,7 +55,7 @@ pub use spread::Topology;
 pub use unblock::UnblockAs;
 pub use world::{CommandStats, Parcel, Stats, World};
 
-use crate::command::{Args, COMMANDS, Entry, keys};
+use crate::command::{Args, COMMANDS, Entry};
 use crate::exec::Now;
 use crate::keyspace::{Hint, Shard};
 use crate::options::OutputClass;
@@ -142,7 +142,7 @@ impl Engine {
         let Some(entry) = COMMANDS.find(args.get(0)) else {
             return Ahead::default();
         };
-        let Some(at) = keys::first_key(entry.spec, args) else {
+        let Some(at) = entry.first_key(args) else {
             return Ahead {
                 entry: Some(entry),
                 ..Ahead::default()

@@ -10,7 +10,7 @@ use super::session::ClientId;
 use super::sum_figures::Level;
 use super::{Ahead, Engine, Flow, How};
 use crate::command::spec::{Categories, Join, Route};
-use crate::command::{Args, COMMANDS, Entry, OwnedArgs, keys};
+use crate::command::{Args, COMMANDS, Entry, OwnedArgs};
 use crate::exec::Now;
 use crate::keyspace::{Hint, Shard, ShardStats};
 use crate::resp::Reply;
@@ -158,7 +158,7 @@ impl Engine {
             ..Ahead::default()
         };
         let whole = ahead.entry.map(|entry| whole_entry(entry, args));
-        let Some(at) = whole.and_then(|entry| keys::first_key(entry.spec, args)) else {
+        let Some(at) = whole.and_then(|entry| entry.first_key(args)) else {
             return ahead;
         };
         let (key, topology) = (args.get(at), self.world.topology);

@@ -61,12 +61,15 @@ impl World {
         let count = self.stopwatch.row.len() as u64;
         let (share, mut odd) = (took_us / count, took_us % count);
         let bucket = Histogram::bucket(share);
-        for id in self.stopwatch.row.drain(..) {
+        // Rows are mostly of one command.
+        for run in self.stopwatch.row.chunk_by(|a, b| a == b) {
+            let (id, calls) = (run[0], run.len() as u64);
             let stats: &mut CommandStats = &mut self.stats.commands[id as usize];
-            stats.usec += share + u64::from(odd > 0);
-            self.observer.count(id, bucket);
-            odd = odd.saturating_sub(1);
+            stats.usec += share * calls + odd.min(calls);
+            self.observer.count(id, bucket, calls);
+            odd = odd.saturating_sub(calls);
         }
+        self.stopwatch.row.clear();
     }
 
     /// The time since the last lap; the next one begins.

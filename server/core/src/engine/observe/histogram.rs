@@ -39,7 +39,7 @@ fn highest_of(bucket: usize) -> u64 {
 impl Histogram {
     #[inline]
     pub fn add(&mut self, took_us: u64) {
-        self.add_to(Self::bucket(took_us));
+        self.add_to(Self::bucket(took_us), 1);
     }
 
     /// Where a time is counted, for those who count many alike.
@@ -50,12 +50,13 @@ impl Histogram {
     }
 
     #[inline]
-    pub fn add_to(&mut self, bucket: usize) {
+    pub fn add_to(&mut self, bucket: usize, calls: u64) {
         if bucket >= self.counts.len() {
             self.counts.resize(bucket + 1, 0);
         }
-        self.counts[bucket] = self.counts[bucket].saturating_add(1);
-        self.total += 1;
+        let calls_fit = calls.try_into().unwrap_or(u32::MAX);
+        self.counts[bucket] = self.counts[bucket].saturating_add(calls_fit);
+        self.total += calls;
     }
 
     pub fn total(&self) -> u64 {

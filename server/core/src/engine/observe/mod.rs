@@ -67,9 +67,9 @@ impl Observer {
     }
 
     #[inline]
-    pub(super) fn count(&mut self, command: u16, bucket: usize) {
+    pub(super) fn count(&mut self, command: u16, bucket: usize, calls: u64) {
         if let Some(histogram) = self.histograms.get_mut(command as usize) {
-            histogram.add_to(bucket);
+            histogram.add_to(bucket, calls);
         }
     }
 
@@ -90,7 +90,7 @@ impl World {
         now: Now,
         took_us: u64,
     ) {
-        self.observer.count(entry.id, Histogram::bucket(took_us));
+        self.observer.count(entry.id, Histogram::bucket(took_us), 1);
         if self.observer.is_slow(took_us) {
             self.note_slow(entry, args, client, now, took_us);
         }
