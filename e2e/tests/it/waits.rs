@@ -187,3 +187,20 @@ fn nothing_runs_behind_bytes_that_are_no_request() {
     busy.reply().expect("wakes up");
     assert_eq!(busy.say("EXISTS smuggled").expect("answers").to_string(), ":0");
 }
+
+/// As in Valkey, each byte counts as a sign of life.
+#[test]
+fn a_request_that_comes_slowly_is_not_idle() {
+    let server = Server::start(Kind::Ruvio, ONE).expect("starts");
+    let mut slow = server.client().expect("connects");
+    let mut idle = server.client().expect("connects");
+    let mut admin = server.client().expect("connects");
+    admin.say("CONFIG SET timeout 1").expect("answers");
+    for byte in pipeline(&["PING".to_string()]) {
+        slow.send_raw(&[byte]).expect("sends");
+        std::thread::sleep(Duration::from_millis(250));
+    }
+    let answer = slow.reply().expect("is still connected");
+    assert_eq!(answer.to_string(), "+PONG");
+    assert!(is_closed(&mut idle));
+}

@@ -90,6 +90,10 @@ impl Owner {
             let has_output = connection.unsent() > 0;
             let mut idle = false;
             if let Some(session) = self.engine.world.sessions.get_mut(client) {
+                // Who sends a long request, or reads a long reply, is not idle.
+                if session.traffic.has_moved(&traffic) {
+                    session.active_ms = now.ms();
+                }
                 session.traffic = traffic;
                 idle = idle_max_ms.is_some_and(|max| now.ms().saturating_sub(session.active_ms) > max);
             }

@@ -82,6 +82,13 @@ pub struct Traffic {
     pub bytes_out: u64,
 }
 
+impl Traffic {
+    /// Whether bytes have gone either way between this and what is known `later`.
+    pub fn has_moved(&self, later: &Self) -> bool {
+        (self.bytes_in, self.bytes_out) != (later.bytes_in, later.bytes_out)
+    }
+}
+
 pub struct Session {
     pub id: ClientId,
     /// `127.0.0.1:50000`.
