@@ -1,5 +1,6 @@
 //! From a command's words to its function: the checks, in Valkey's order, and what follows a command.
 
+use super::course::whole_entry;
 use super::session::{ClientId, ReplyMode, Session};
 use super::stopwatch;
 use super::{Ahead, Engine, Flow};
@@ -140,6 +141,10 @@ impl Engine {
         let start = reply.len();
         let waits = match resolve(ahead.entry, args) {
             Err(error) => {
+                let known = ahead.entry.map(|entry| whole_entry(entry, args));
+                if let Some(entry) = known.filter(|entry| !entry.arity_fits(args.len())) {
+                    self.world.stats.commands[entry.id as usize].rejected += 1;
+                }
                 // Strangers are not told what there is.
                 let error = self.check_login(client, ahead.entry).err().unwrap_or(error);
                 self.refuse(client, ahead.entry, error, reply);

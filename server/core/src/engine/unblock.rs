@@ -2,8 +2,11 @@
 
 use super::session::ClientId;
 use super::{Engine, World};
+use crate::error::Error;
 use crate::exec::{Now, OnTimeout};
-use crate::resp::Reply;
+use crate::resp::{Protocol, Reply};
+
+const UNBLOCKED: Error = Error::new("UNBLOCKED client unblocked via CLIENT UNBLOCK");
 
 /// How the wait ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,16 +45,24 @@ impl Engine {
             let Some(on_timeout) = session.and_then(|s| s.blocked.as_ref()).map(|b| b.on_timeout) else {
                 continue;
             };
-            let told = |out: &mut Reply| match (how, on_timeout) {
-                (UnblockAs::Error, _) => out.error("UNBLOCKED client unblocked via CLIENT UNBLOCK"),
-                (UnblockAs::Timeout, OnTimeout::Null) => out.null(),
-                (UnblockAs::Timeout, _) => out.null_array(),
-            };
-            if how == UnblockAs::Timeout && on_timeout == OnTimeout::RunAgain {
-                self.try_again(client, now, false);
-            } else {
-                self.end_wait(client, told);
+            match (how, on_timeout) {
+                (UnblockAs::Error, _) => self.end_wait_with_error(client),
+                (UnblockAs::Timeout, OnTimeout::RunAgain) => self.try_again(client, now, false),
+                (UnblockAs::Timeout, OnTimeout::Null) => drop(self.end_wait(client, Reply::null)),
+                (UnblockAs::Timeout, _) => drop(self.end_wait(client, Reply::null_array)),
             }
         }
+    }
+
+    /// Counts among the errors, and as a call that was rejected besides being over: Valkey's figures.
+    fn end_wait_with_error(&mut self, client: ClientId) {
+        let session = self.world.sessions.get(client);
+        let Some(command) = session.and_then(|s| s.blocked.as_ref()).map(|b| b.command) else {
+            return;
+        };
+        let mut told = Reply::new(Protocol::Resp2);
+        self.reject(UNBLOCKED, &mut told);
+        self.world.stats.commands[command as usize].rejected += 1;
+        self.end_wait(client, |out| out.raw(told.as_slice()));
     }
 }

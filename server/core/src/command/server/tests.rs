@@ -1,6 +1,6 @@
 //! Server commands against an engine without a server.
 
-use crate::engine::testing::{TestHost, connect, engine, engine_on, run};
+use crate::engine::testing::{TestHost, connect, engine, engine_on, received, run};
 
 /// Valkey 9.1.2's answers to the same commands in the same order.
 #[test]
@@ -228,4 +228,48 @@ fn info_shows_the_sections_that_are_named() {
         !after.contains("errorstat_") && !after.contains("cmdstat_set"),
         "{after}"
     );
+}
+
+/// Counts seen on Valkey 9.1.2 after the same commands.
+#[test]
+fn what_never_ran_counts_as_rejected_and_every_error_reply_as_an_error() {
+    let mut engine = engine();
+    let [client, waiting] = [connect(&mut engine), connect(&mut engine)];
+    run(&mut engine, client, "SET k");
+    run(&mut engine, client, "CLIENT");
+    run(&mut engine, client, "CLIENT NOSUCH");
+    let id = run(&mut engine, waiting, "CLIENT ID");
+    run(&mut engine, waiting, "BLPOP l 0");
+    let unblock = format!("CLIENT UNBLOCK {} ERROR", id.trim_start_matches(':').trim_end());
+    assert_eq!(run(&mut engine, client, &unblock), ":1\r\n");
+    assert_eq!(
+        received(&mut engine, waiting),
+        "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"
+    );
+    let info = run(&mut engine, client, "INFO commandstats errorstats stats");
+    for line in [
+        "cmdstat_set:calls=0,usec=0,usec_per_call=0.00,rejected_calls=1,failed_calls=0\r\n",
+        "cmdstat_client:calls=0,usec=0,usec_per_call=0.00,rejected_calls=1,failed_calls=0\r\n",
+        "cmdstat_blpop:calls=1,usec=0,usec_per_call=0.00,rejected_calls=1,failed_calls=0\r\n",
+        "errorstat_ERR:count=3\r\n",
+        "errorstat_UNBLOCKED:count=1\r\n",
+        "total_error_replies:4\r\n",
+        "client_query_buffer_limit_disconnections:0\r\n",
+        "client_output_buffer_limit_disconnections:0\r\n",
+    ] {
+        assert!(info.contains(line), "{line} is not in {info}");
+    }
+}
+
+/// Seen on Valkey 9.1.2: what a log of no length leaves out has no number.
+#[test]
+fn a_slow_log_without_room_numbers_nothing() {
+    let mut engine = engine();
+    let client = connect(&mut engine);
+    run(&mut engine, client, "CONFIG SET slowlog-max-len 0");
+    run(&mut engine, client, "CONFIG SET slowlog-log-slower-than 0");
+    run(&mut engine, client, "PING");
+    run(&mut engine, client, "CONFIG SET slowlog-max-len 1");
+    let log = run(&mut engine, client, "SLOWLOG GET");
+    assert!(log.starts_with("*1\r\n*6\r\n:0\r\n"), "{log}");
 }

@@ -40,7 +40,8 @@ impl SlowLog {
         at_seconds: u64,
         took_us: u64,
     ) {
-        if self.threshold_us.is_none_or(|threshold| took_us < threshold) {
+        // A log without room gives no numbers away either.
+        if self.len_max == 0 || self.threshold_us.is_none_or(|threshold| took_us < threshold) {
             return;
         }
         self.entries.push_front(SlowEntry {

@@ -20,6 +20,14 @@ pub(super) fn stats(x: &mut Exec<'_>, lines: &mut Lines) {
     lines.put("instantaneous_input_kbps", kib(stats.rates.bytes_in()));
     lines.put("instantaneous_output_kbps", kib(stats.rates.bytes_out()));
     lines.put("rejected_connections", stats.connections_rejected);
+    lines.put(
+        "client_query_buffer_limit_disconnections",
+        stats.query_limit_disconnections,
+    );
+    lines.put(
+        "client_output_buffer_limit_disconnections",
+        stats.output_limit_disconnections,
+    );
     lines.put("sync_full", 0);
     lines.put("sync_partial_ok", 0);
     lines.put("sync_partial_err", 0);
