@@ -204,3 +204,32 @@ fn a_request_that_comes_slowly_is_not_idle() {
     assert_eq!(answer.to_string(), "+PONG");
     assert!(is_closed(&mut idle));
 }
+
+/// Whichever owner holds what is too much, the connection is closed and nobody waits for an answer.
+#[test]
+fn who_watches_too_much_is_closed() {
+    for server in servers() {
+        let mut admin = server.client().expect("connects");
+        let limit = admin.say("CONFIG SET client-query-buffer-limit 1048576");
+        limit.expect("answers");
+        for (number, client) in clients(&server).iter_mut().enumerate() {
+            let long = "x".repeat(100_000);
+            let watches: Vec<String> = (0..12)
+                .map(|at| format!("WATCH {{key{number}}}{at}{long}"))
+                .collect();
+            for watch in &watches {
+                // It may be closed before the last.
+                let _ = client.send_raw(&pipeline(std::slice::from_ref(watch)));
+            }
+            let mut answers = 0;
+            let end = loop {
+                match client.receive(Duration::from_secs(5)) {
+                    Ok(Received::Reply(_)) => answers += 1,
+                    other => break other,
+                }
+            };
+            let closed = matches!(end, Ok(Received::Closed) | Err(_));
+            assert!(closed, "client {number} waits after {answers} answers");
+        }
+    }
+}

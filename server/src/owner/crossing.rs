@@ -38,6 +38,8 @@ pub enum Kind {
     Everywhere,
     /// The client is gone.
     Gone,
+    /// The client, one of the receiver's, is to be closed: it asked for more than it may have elsewhere.
+    Close,
 }
 
 /// A command for another owner.

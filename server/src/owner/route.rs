@@ -323,6 +323,18 @@ impl Owner {
         }
     }
 
+    /// Has a client closed by its owner, once it is answered, because its shadow here is to be closed.
+    pub(super) fn close_at_home(&mut self, client: ClientId) {
+        let owner = self.engine.world.topology.owner_of_client(client);
+        if usize::from(owner) == self.crossing.me {
+            self.close_when_settled(client);
+            return;
+        }
+        let (passport, ticket) = (self.engine.passport(client), self.nobody(client));
+        self.crossing
+            .send(owner.into(), Kind::Close, ticket, passport, std::iter::empty());
+    }
+
     /// The client is gone: its shadows go, too.
     pub(super) fn forget_elsewhere(&mut self, client: ClientId) {
         let (passport, ticket) = (self.engine.passport(client), self.nobody(client));
@@ -394,6 +406,10 @@ impl Owner {
         let client = task.ticket.client;
         if task.kind == Kind::Gone {
             self.forget_here(client);
+            return;
+        }
+        if task.kind == Kind::Close {
+            self.close_when_settled(client);
             return;
         }
         let me = self.crossing.me;

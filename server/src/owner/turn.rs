@@ -6,6 +6,7 @@
 //! blocked command, a client that has yet to authenticate) are served one by one from their own `input`.
 
 use ruvio_core::command::Args;
+use ruvio_core::engine::session::ClientId;
 use ruvio_core::engine::{Ahead, Flow};
 use ruvio_core::exec::Now;
 use ruvio_core::resp::{Decoded, Limits, Protocol, ProtocolError, Reply, Span};
@@ -402,10 +403,9 @@ impl Owner {
         self.engine.world.outbox = outbox;
         let mut gone = std::mem::take(&mut self.engine.world.closing);
         for client in gone.drain(..) {
-            let index = client.index() as u32;
-            if let Some(connection) = self.connections.get_mut(index).filter(|c| c.client == client) {
-                connection.closing = true;
-                self.list(index);
+            match self.engine.home_of(client) {
+                Some(home) => self.close_at_home(home),
+                None => self.close_when_settled(client),
             }
         }
         self.engine.world.closing = gone;
@@ -431,6 +431,15 @@ impl Owner {
             if self.engine.world.has_news() {
                 self.deliver(current, turn, now);
             }
+        }
+    }
+
+    /// Closes the client's connection, if it is here, once it has been sent what it is owed.
+    pub(super) fn close_when_settled(&mut self, client: ClientId) {
+        let index = client.index() as u32;
+        if let Some(connection) = self.connections.get_mut(index).filter(|c| c.client == client) {
+            connection.closing = true;
+            self.list(index);
         }
     }
 

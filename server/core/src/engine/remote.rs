@@ -154,6 +154,11 @@ impl Engine {
         known.unwrap_or_else(|| self.open_shadow(client, now))
     }
 
+    /// The client that the session stands for, if it is a shadow.
+    pub fn home_of(&self, session: ClientId) -> Option<ClientId> {
+        self.world.sessions.get(session)?.home
+    }
+
     pub fn has_shadow(&self, client: ClientId) -> bool {
         self.shadows.contains_key(&client)
     }

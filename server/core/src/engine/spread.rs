@@ -51,6 +51,11 @@ impl Topology {
         shard % self.owners
     }
 
+    /// The owner that gave the client its number, and has its connection.
+    pub fn owner_of_client(self, client: ClientId) -> u16 {
+        (client.serial().saturating_sub(1) % u64::from(self.owners)) as u16
+    }
+
     pub fn is_mine(self, shard: u16) -> bool {
         self.owner_of(shard) == self.me
     }
