@@ -275,12 +275,15 @@ fn a_pause_holds_commands_back_until_it_ends() {
     assert_eq!(run(&mut engine, other, "GET k"), "$-1\r\n");
     assert_eq!(run(&mut engine, other, "SET k v"), "");
     assert!(run(&mut engine, me, "CLIENT LIST ID 2").contains(" flags=b "));
+    // As Valkey counts.
+    assert!(run(&mut engine, me, "INFO clients").contains("\r\nblocked_clients:1\r\n"));
     assert_eq!(engine.next_deadline_ms(), Some(NOW_MS + 1000));
     engine.tick(Now::from_ms(NOW_MS + 999));
     assert_eq!(received(&mut engine, other), "");
     engine.tick(Now::from_ms(NOW_MS + 1000));
     assert_eq!(received(&mut engine, other), "+OK\r\n");
     assert_eq!(engine.world.unblocked, [other]);
+    assert!(run(&mut engine, me, "INFO clients").contains("\r\nblocked_clients:0\r\n"));
     assert_eq!(run(&mut engine, me, "GET k"), "$1\r\nv\r\n");
 }
 

@@ -7,12 +7,13 @@ use crate::exec::Exec;
 pub(super) fn clients(x: &mut Exec<'_>, lines: &mut Lines) {
     let world = &*x.world;
     let (mut input_max, mut output_max) = (0, 0);
-    let (mut listening, mut watching) = (0, 0);
+    let (mut listening, mut watching, mut held_back) = (0, 0, 0);
     for session in world.sessions.iter() {
         input_max = input_max.max(session.traffic.query_buffer);
         output_max = output_max.max(session.traffic.output_pending);
         listening += usize::from(session.subscriptions() != [0; 3]);
         watching += usize::from(session.watched_keys() > 0);
+        held_back += usize::from(session.paused.is_some());
     }
     let (watched_keys, blocking_keys) = x.db.shard.interest.counts();
     lines.put("connected_clients", world.sessions.len());
@@ -20,7 +21,7 @@ pub(super) fn clients(x: &mut Exec<'_>, lines: &mut Lines) {
     lines.put("maxclients", world.options.max_clients());
     lines.put("client_recent_max_input_buffer", input_max);
     lines.put("client_recent_max_output_buffer", output_max);
-    lines.put("blocked_clients", world.blocked_count);
+    lines.put("blocked_clients", world.blocked_count + held_back);
     lines.put("tracking_clients", 0);
     lines.put("pubsub_clients", listening);
     lines.put("watching_clients", watching);
