@@ -25,9 +25,11 @@ impl Engine {
         }
         for words in &users {
             let (name, rules) = words.split_first().ok_or("a user line names no user")?;
+            // The default user begins with all rights, which no line must silently keep.
+            let first = (name == b"default").then_some(&b"reset"[..]);
             self.world
                 .users
-                .change(name, rules.iter().map(Vec::as_slice))
+                .change(name, first.into_iter().chain(rules.iter().map(Vec::as_slice)))
                 .map_err(|error| error.text().to_string())?;
         }
         if !acl_file.is_empty() {

@@ -4,6 +4,8 @@
 use crate::engine::Engine;
 use crate::engine::session::ClientId;
 use crate::engine::testing::{NOW_MS, TestHost, connect, engine, engine_on, run, run_at};
+use crate::options::Options;
+use crate::options::text::parse_file;
 
 const NOAUTH: &str = "-NOAUTH Authentication required.\r\n";
 const WRONGPASS: &str = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
@@ -267,5 +269,21 @@ fn the_file_is_loaded_whole_or_not_at_all() {
     assert_eq!(
         host.files.borrow()["users.acl"],
         b"user al on nopass ~* resetchannels +@all -get\nuser default on nopass ~* &* +@all\n"
+    );
+}
+
+/// As Valkey 9.1.2 starts with the same line: what it does not give, the default user does not have.
+#[test]
+fn a_configured_default_user_starts_without_rights() {
+    let mut options = Options::default();
+    let line = parse_file(b"user default on nopass ~* +@all\n", "file").unwrap();
+    options.load(&line).unwrap();
+    let mut engine = engine_on(TestHost::default());
+    engine.configure(options).unwrap();
+    let client = connect(&mut engine);
+    assert_eq!(run(&mut engine, client, "SET k v"), "+OK\r\n");
+    assert_eq!(
+        run(&mut engine, client, "PUBLISH c m"),
+        "-NOPERM No permissions to access a channel\r\n"
     );
 }
