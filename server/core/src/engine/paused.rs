@@ -129,7 +129,11 @@ impl Engine {
             match flow {
                 Flow::Continue => self.world.unblocked.push(client),
                 Flow::Blocked => {}
-                Flow::Close => self.world.close(client),
+                // Whoever waits for the answer has to hear of it, too.
+                Flow::Close => {
+                    self.world.close(client);
+                    self.world.unblocked.push(client);
+                }
             }
         }
     }

@@ -338,3 +338,15 @@ fn bad_pauses_and_unblocks() {
     }
     assert_eq!(run(&mut engine, me, "CLIENT UNBLOCK 2"), ":0\r\n");
 }
+
+#[test]
+fn a_client_whose_held_back_command_closes_it_waits_no_longer() {
+    let mut engine = engine();
+    let me = connect(&mut engine);
+    run(&mut engine, me, "CLIENT PAUSE 100 ALL");
+    let kill = format!("CLIENT KILL ID {} SKIPME no", me.serial());
+    run(&mut engine, me, &kill);
+    assert!(engine.world.unblocked.is_empty() && !is_closing(&engine, me));
+    engine.tick(Now::from_ms(NOW_MS + 200));
+    assert!(engine.world.unblocked.contains(&me) && is_closing(&engine, me));
+}
