@@ -90,7 +90,9 @@ impl Latencies {
     }
 
     pub fn over_ms(&self, ms: f64) -> usize {
-        self.sorted.len() - self.sorted.partition_point(|&ns| ns as f64 <= ms * 1e6)
+        // The way from nanoseconds to a fraction and back must end where it began.
+        let limit_ns = (ms * 1e6).round() as u64;
+        self.sorted.len() - self.sorted.partition_point(|&ns| ns <= limit_ns)
     }
 }
 
