@@ -100,7 +100,7 @@ fn main() {
         Expiry::Keep
     };
     let (send, receive) = std::sync::mpsc::sync_channel::<Populate>(4);
-    let helper = std::thread::spawn(move || receive.into_iter().for_each(Populate::run));
+    let helper = std::thread::spawn(move || receive.into_iter().for_each(|job| job.run(|| ())));
     let before = resident_bytes();
     let mut heap = Heap::new(0x5EED);
     let mut table: Table<()> = Table::new();

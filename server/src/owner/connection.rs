@@ -32,6 +32,8 @@ pub struct Connection {
     /// Received and not yet executed: the start of a command, or what follows a blocked one.
     pub input: Vec<u8>,
     pub decoder: Decoder,
+    /// Bytes that a partial request still lacks, as far as it said.
+    pub lacking: usize,
     pending: Vec<u8>,
     /// How much of `pending` is sent.
     sent: usize,
@@ -75,6 +77,7 @@ impl Connection {
             client,
             input: Vec::new(),
             decoder: Decoder::new(),
+            lacking: 0,
             pending: Vec::new(),
             sent: 0,
             fault: None,
@@ -95,9 +98,14 @@ impl Connection {
     /// One read. A short one has drained the socket: the edge will come again.
     pub fn receive(&mut self, into: &mut [u8]) -> Received {
         let wanted = into.len();
-        match rustix::net::recv(&self.fd, into, RecvFlags::empty()) {
-            Ok((0, _)) => Received::Closed,
-            Ok((count, _)) => {
+        let got = rustix::net::recv(&self.fd, into, RecvFlags::empty());
+        self.note_read(got.map(|(count, _)| count), wanted)
+    }
+
+    fn note_read(&mut self, got: Result<usize, Errno>, wanted: usize) -> Received {
+        match got {
+            Ok(0) => Received::Closed,
+            Ok(count) => {
                 self.bytes_in += count as u64;
                 self.readable = count == wanted || self.peer_done;
                 Received::Bytes(count)
@@ -110,20 +118,14 @@ impl Connection {
         }
     }
 
-    /// One read of at most `room` bytes behind what `input` holds.
+    /// One read of `room` bytes (or what the allocation has beyond) behind what `input` holds.
     pub fn receive_input(&mut self, room: usize) -> Received {
-        let mut input = std::mem::take(&mut self.input);
-        let held = input.len();
-        input.resize(held + room, 0);
-        let received = self.receive(&mut input[held..]);
-        let count = if let Received::Bytes(count) = received {
-            count
-        } else {
-            0
-        };
-        input.truncate(held + count);
-        self.input = input;
-        received
+        self.input.reserve(room);
+        let wanted = self.input.capacity() - self.input.len();
+        // Into memory that nobody has filled with zeros before.
+        let spare = rustix::buffer::spare_capacity(&mut self.input);
+        let got = rustix::net::recv(&self.fd, spare, RecvFlags::empty());
+        self.note_read(got.map(|(count, _)| count), wanted)
     }
 
     /// Forgets replies that nobody will read.

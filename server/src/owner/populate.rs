@@ -4,6 +4,7 @@
 //! the first job, so a small cache has no such thread.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
 
 use ruvio_core::engine::Engine;
 use ruvio_core::memory::Populate;
@@ -13,6 +14,9 @@ pub struct Populator {
     jobs: Option<SyncSender<Populate>>,
 }
 
+/// Between two steps of a job: long enough that the owner gets its core back where the two share one, short
+/// enough that the helper backs gigabytes a second.
+const REST: Duration = Duration::from_micros(200);
 /// Jobs waiting: more would only say the same again.
 const QUEUE: usize = 4;
 
@@ -32,6 +36,9 @@ fn start() -> SyncSender<Populate> {
     let (send, jobs) = sync_channel::<Populate>(QUEUE);
     let helper = std::thread::Builder::new().name("memory".into());
     // Without the helper pages are faulted where they are first used.
-    let _ = helper.spawn(move || jobs.into_iter().for_each(Populate::run));
+    let _ = helper.spawn(move || {
+        jobs.into_iter()
+            .for_each(|job| job.run(|| std::thread::sleep(REST)))
+    });
     send
 }

@@ -194,7 +194,10 @@ impl Owner {
                         at = next;
                     }
                     Decoded::Skip { next } => at = next,
-                    Decoded::Incomplete { .. } => break,
+                    Decoded::Incomplete { need } => {
+                        connection.lacking = need;
+                        break;
+                    }
                     // Told once the commands before it have run.
                     Decoded::Fail(error) => {
                         connection.fault = Some(fault_reply(&error));
@@ -501,8 +504,13 @@ impl Owner {
             if connection.closing || rests || !connection.readable || read {
                 break;
             }
-            // One read a turn, of at least what the partial request still wants, within doubling.
-            let room = READ.max(connection.input.len().min(ARENA));
+            // One read a turn, of what the partial request still lacks; but what a client says costs no more
+            // than a few times what it has sent.
+            let sent = connection.input.len();
+            let room = connection
+                .lacking
+                .clamp(sent.max(READ), READ.max(4 * sent))
+                .min(ARENA);
             match connection.receive_input(room) {
                 Received::Bytes(_) => read = true,
                 Received::Empty => break,
@@ -524,7 +532,7 @@ impl Owner {
         let mut input = std::mem::take(&mut connection.input);
         let mut decoder = std::mem::take(&mut connection.decoder);
         let client = connection.client;
-        let mut at = 0;
+        let (mut at, mut lacking) = (0, 0);
         let mut spans: Vec<Span> = Vec::new();
         let mut range_start = turn.reply.len();
         while at < input.len() {
@@ -555,7 +563,10 @@ impl Owner {
                     at = next;
                     continue;
                 }
-                Decoded::Incomplete { .. } => break,
+                Decoded::Incomplete { need } => {
+                    lacking = need;
+                    break;
+                }
                 Decoded::Fail(error) => {
                     turn.reply.raw(&fault_reply(&error));
                     at = input.len();
@@ -587,6 +598,7 @@ impl Owner {
             input.drain(..at);
             connection.input = input;
             connection.decoder = decoder;
+            connection.lacking = lacking;
             connection.shrink_input();
         }
     }

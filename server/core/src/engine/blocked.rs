@@ -202,7 +202,13 @@ impl Engine {
     /// The earliest deadline among those who wait, Unix milliseconds.
     pub fn next_deadline_ms(&self) -> Option<u64> {
         let first = self.world.deadlines.first().map(|(deadline_ms, _)| *deadline_ms);
-        first.into_iter().chain(self.world.pause.deadline_ms()).min()
+        let others = self
+            .world
+            .pause
+            .deadline_ms()
+            .into_iter()
+            .chain(self.compaction_due_ms);
+        first.into_iter().chain(others).min()
     }
 }
 

@@ -88,6 +88,8 @@ pub struct Engine {
     pub world: World,
     bench: spread::Bench,
     shadows: remote::Shadows,
+    /// When a shard wants its next slice of compaction. Unix milliseconds.
+    compaction_due_ms: Option<u64>,
 }
 
 impl Engine {
@@ -106,6 +108,7 @@ impl Engine {
             world,
             bench,
             shadows: remote::Shadows::default(),
+            compaction_due_ms: None,
         }
     }
 
@@ -208,9 +211,12 @@ impl Engine {
         self.time_out(now);
         self.world.sample(now.ms(), &self.shard);
         let mut more = false;
+        self.compaction_due_ms = None;
         for place in 0..self.shard_count() {
             self.select_place(place);
             more |= self.tick_shard(now);
+            let due_ms = self.shard.compaction.due_ms();
+            self.compaction_due_ms = due_ms.into_iter().chain(self.compaction_due_ms).min();
         }
         self.world.parked_bytes = self.slab_bytes() - self.shard.heap.slab_bytes();
         more
@@ -226,6 +232,7 @@ impl Engine {
             more |= self.make_room_in_tick(now);
             self.world.note_event("eviction-cycle", now, expired_us);
             self.settle(now);
+            self.shard.compact_slice(now);
         }
         self.shard.free_slice(TICK_BUDGET) || more
     }

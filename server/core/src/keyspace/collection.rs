@@ -36,6 +36,17 @@ impl Collection {
         }
     }
 
+    /// A slice of compaction of what it keeps in the heap, see [`crate::memory::Table::compact_slice`]: from a cursor that
+    /// starts and ends at zero.
+    pub fn compact_slice(&mut self, heap: &mut Heap, cursor: u64, budget: usize) -> u64 {
+        match self {
+            Self::Hash(hash) => hash.compact_slice(heap, cursor, budget),
+            Self::List(_) => 0,
+            Self::Set(set) => set.compact_slice(heap, cursor, budget),
+            Self::SortedSet(set) => set.compact_slice(heap, cursor, budget),
+        }
+    }
+
     /// The same elements as a collection of their own, of that generation.
     pub fn duplicate(&self, generation: u64, heap: &mut Heap) -> Self {
         match self {

@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod collection;
+mod compaction;
 #[cfg(test)]
 pub mod compare;
 mod db;
@@ -25,6 +26,7 @@ pub mod weight;
 
 pub use access::AccessPolicy;
 pub use collection::Collection;
+pub use compaction::Compaction;
 pub use db::{Db, Hint, Key};
 pub use events::{Classes, Event};
 pub use evict::Eviction;
@@ -73,6 +75,7 @@ pub struct Shard {
     pub limits: Limits,
     pub expiry_cycle: ExpiryCycle,
     pub eviction: Eviction,
+    pub compaction: Compaction,
     pub lists: ListScratch,
     /// Working space for edits of packed collections, kept so that they allocate nothing. Taken while in use.
     pub scratch: Vec<u8>,
@@ -110,6 +113,7 @@ impl Shard {
             limits: Limits::default(),
             expiry_cycle: ExpiryCycle::default(),
             eviction: Eviction::default(),
+            compaction: Compaction::default(),
             lists: ListScratch::default(),
             scratch: Vec::new(),
             field_times: FieldTimes::default(),

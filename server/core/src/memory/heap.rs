@@ -190,6 +190,11 @@ impl Heap {
         self.pages.backed_bytes()
     }
 
+    /// Bytes of pages in use that hold nothing: what compaction could give back, at most.
+    pub fn unused_bytes(&self) -> usize {
+        self.pages.in_use_bytes().saturating_sub(self.slab_bytes)
+    }
+
     /// What is left of the reserved range, in whole pages. A shard must refuse writes before it reaches
     /// zero: a put that finds no page panics, with its tables intact.
     pub fn room_bytes(&self) -> usize {

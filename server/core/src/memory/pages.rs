@@ -21,8 +21,10 @@ pub(super) const CLASS_FREE: u8 = u8::MAX;
 
 const CHUNK_PAGES: u32 = (STEP_BYTES / PAGE_BYTES) as u32;
 /// Data below this takes no huge pages and nothing ahead: both would cost a small cache memory it never uses.
-const HUGE_FROM_BYTES: usize = 64 << 20;
-const AHEAD_BYTES: usize = 8 << 20;
+const HUGE_FROM_BYTES: usize = 32 << 20;
+/// What is backed ahead: a sixteenth of the data, within these bounds.
+const AHEAD_BYTES_MIN: usize = STEP_BYTES;
+const AHEAD_BYTES_MAX: usize = 8 << 20;
 const KEPT_PAGES_MIN: u32 = 64;
 
 /// Which list of its class a page is on.
@@ -150,6 +152,10 @@ impl Pages {
 
     pub(super) fn backed_bytes(&self) -> usize {
         (self.in_use + self.dirty) as usize * PAGE_BYTES
+    }
+
+    pub(super) fn in_use_bytes(&self) -> usize {
+        self.in_use as usize * PAGE_BYTES
     }
 
     pub(super) fn room_bytes(&self) -> usize {
@@ -294,14 +300,14 @@ impl Pages {
     /// What a helper thread should have backed by now, if anything.
     pub(super) fn populate_ahead(&mut self) -> Option<Populate> {
         let cursor = self.end as usize * PAGE_BYTES;
-        if (self.end - self.first) as usize * PAGE_BYTES < HUGE_FROM_BYTES
-            || self.populated >= cursor + AHEAD_BYTES / 2
-        {
+        let data = (self.end - self.first) as usize * PAGE_BYTES;
+        let ahead = (data / 16).clamp(AHEAD_BYTES_MIN, AHEAD_BYTES_MAX);
+        if data < HUGE_FROM_BYTES || self.populated >= cursor + ahead / 2 {
             return None;
         }
         let from = self.populated.max(cursor.next_multiple_of(STEP_BYTES));
-        let to = (cursor + AHEAD_BYTES)
-            .next_multiple_of(STEP_BYTES)
+        let to = ((cursor + ahead) / STEP_BYTES * STEP_BYTES)
+            .max(from + STEP_BYTES)
             .min(self.range.bytes());
         if from >= to {
             return None;

@@ -227,6 +227,13 @@ impl<'a, B> Slot<'a, B> {
         Some((unsafe { object.cast::<B>().as_mut() }, self.heap))
     }
 
+    /// The same for as long as the slot's borrows last.
+    pub(super) fn into_boxed(self) -> Option<(&'a mut B, &'a mut Heap)> {
+        let object = self.at().boxed()?;
+        // SAFETY: as in `boxed`; the slot's own borrows are given up for the two.
+        Some((unsafe { object.cast::<B>().as_mut() }, self.heap))
+    }
+
     /// Everything a put does to an entry that exists.
     pub(super) fn assign(&mut self, kind: u8, value: NewValue<'_, B>, expiry: Expiry) -> Option<Box<B>> {
         let at = self.at();

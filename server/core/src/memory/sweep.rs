@@ -1,8 +1,10 @@
 //! Work in slices: freeing a whole table, and compaction.
 
-use super::entry::Entry;
+use super::bucket::CELLS;
+use super::entry::{Entry, FLAG_BOXED};
 use super::heap::{Handle, Heap};
-use super::table::{Segment, Table};
+use super::slot::Slot;
+use super::table::{Place, Segment, Table};
 
 impl<B> Table<B> {
     /// Frees a part of the table: whole segments until at least `budget` entries are gone. Boxed objects are
@@ -50,7 +52,7 @@ impl<B> Table<B> {
         segment: Segment,
         on_box: &mut dyn FnMut(Box<B>, &mut Heap),
     ) -> usize {
-        let mut refs: Vec<u32> = Vec::with_capacity(usize::from(segment.buckets) * 12);
+        let mut refs: Vec<u32> = Vec::with_capacity(usize::from(segment.buckets) * CELLS);
         for index in 0..u32::from(segment.buckets) {
             let line = heap.bucket(segment.bucket(index));
             refs.extend(line.used().map(|cell| line.refs[cell]));
@@ -112,9 +114,10 @@ impl<B> Table<B> {
             let segment = self.segment_of(hash);
             let width = (1u64 << 48) >> segment.depth;
             let start = position & !(width - 1);
+            seen += 1;
             if segment.r != 0 {
                 self.compact_segment(heap, hash, segment, moved);
-                seen += usize::from(segment.buckets) * 12;
+                seen += usize::from(segment.buckets) * CELLS;
             }
             position = start + width;
             if position >= 1 << 48 {
@@ -124,6 +127,38 @@ impl<B> Table<B> {
                 return position;
             }
         }
+    }
+
+    /// The first object at or behind a cell of the segment at `position`, with the number of its cell and the
+    /// heap of its inner tables. Leaves out the few that are spilled.
+    pub fn boxed_from<'a>(
+        &'a mut self,
+        heap: &'a mut Heap,
+        position: u64,
+        cell: u32,
+    ) -> Option<(u32, &'a mut B, &'a mut Heap)> {
+        self.check(heap);
+        let segment = self.segment_of(position << 16);
+        let cells = if segment.r == 0 {
+            0
+        } else {
+            u32::from(segment.buckets) * CELLS as u32
+        };
+        let place_of = |nth: u32| (segment.bucket(nth / CELLS as u32), nth as usize % CELLS);
+        let found = (cell..cells).find(|&nth| {
+            let (bucket, cell) = place_of(nth);
+            let r = heap.bucket(bucket).refs[cell];
+            r != 0 && heap.at(r).header().has(FLAG_BOXED)
+        })?;
+        let (bucket, cell) = place_of(found);
+        let place = Place::Cell {
+            home: bucket,
+            bucket,
+            cell,
+        };
+        let r = heap.bucket(bucket).refs[cell];
+        let (object, heap) = Slot::new(self, heap, place, r).into_boxed()?;
+        Some((found, object, heap))
     }
 
     fn compact_segment(

@@ -183,10 +183,12 @@ fn malloc_stats(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
     Ok(())
 }
 
-/// Pages of the heap that are empty go back by themselves; what was deleted and not yet freed is freed now.
+/// Pages of the heap that are empty go back by themselves; what was deleted and not yet freed is freed now, and
+/// whether compaction is worth it is looked at again.
 fn purge(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
     const ELEMENTS: usize = 100_000;
     x.db.shard.free_slice(ELEMENTS);
+    x.db.shard.compaction.hurry();
     x.reply.ok();
     Ok(())
 }

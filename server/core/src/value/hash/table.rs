@@ -131,6 +131,11 @@ impl HashTable {
         DueFields { names, complete }
     }
 
+    /// A slice of compaction, see [`Table::compact_slice`].
+    pub fn compact_slice(&mut self, heap: &mut Heap, cursor: u64, budget: usize) -> u64 {
+        self.fields.compact_slice(heap, cursor, budget, &mut |_, _, _| {})
+    }
+
     /// Frees up to about `budget` fields; `true` once nothing is left.
     pub fn free_slice(&mut self, heap: &mut Heap, budget: usize) -> bool {
         self.fields

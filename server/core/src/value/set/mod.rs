@@ -64,6 +64,12 @@ impl SetTable {
         self.members.is_empty()
     }
 
+    /// A slice of compaction, see [`Table::compact_slice`].
+    pub fn compact_slice(&mut self, heap: &mut Heap, cursor: u64, budget: usize) -> u64 {
+        self.members
+            .compact_slice(heap, cursor, budget, &mut |_, _, _| {})
+    }
+
     /// Frees up to about `budget` members; `true` once nothing is left.
     pub fn free_slice(&mut self, heap: &mut Heap, budget: usize) -> bool {
         self.members

@@ -60,7 +60,10 @@ pub(super) fn memory(x: &mut Exec<'_>, lines: &mut Lines) {
     lines.put("mem_cluster_links", 0);
     lines.put("mem_aof_buffer", 0);
     lines.put("mem_allocator", &facts.allocator);
-    lines.put("active_defrag_running", 0);
+    lines.put(
+        "active_defrag_running",
+        u64::from(x.db.shard.compaction.is_running()),
+    );
     let shard = &*x.db.shard;
     lines.put(
         "lazyfree_pending_objects",
