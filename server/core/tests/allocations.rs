@@ -72,6 +72,12 @@ fn calls(mut turn: Turn) -> u64 {
     calls
 }
 
+/// The same for a request to each of a few keys, `{}` standing for the key's number, after each of `before`.
+fn calls_after(before: &[&str], request: &str) -> u64 {
+    let lines: Vec<String> = before.iter().flat_map(|line| work::each(line)).collect();
+    calls(Turn::new(&lines, &work::each(request)))
+}
+
 #[test]
 fn the_allocator_is_counted() {
     let before = CALLS.get();
@@ -126,4 +132,60 @@ fn a_member_added_again_allocates_nothing() {
 #[test]
 fn a_queue_of_steady_length_allocates_nothing() {
     assert_eq!(calls(work::push_and_pop()), 0);
+}
+
+/// The fences of a shard count from one, so the first key's record has the first.
+const BEGIN: &str = "IDEM BEGIN pay:{} sha256:abc OWNER worker";
+const COMPLETE_FIRST: &str = "IDEM COMPLETE pay:00 worker 1 paid";
+
+#[test]
+fn work_that_is_looked_at_allocates_nothing() {
+    assert_eq!(calls_after(&[BEGIN], "IDEM GET pay:{}"), 0);
+    let done = Turn::new(
+        &[BEGIN.replace("{}", "00"), COMPLETE_FIRST.into()],
+        &work::each("IDEM GET pay:00"),
+    );
+    assert_eq!(calls(done), 0);
+}
+
+#[test]
+fn work_that_another_does_allocates_nothing() {
+    assert_eq!(calls_after(&[BEGIN], "IDEM BEGIN pay:{} sha256:abc OWNER other"), 0);
+    // Its own owner again, whose answer was lost.
+    assert_eq!(calls_after(&[BEGIN], BEGIN), 0);
+}
+
+#[test]
+fn work_that_is_done_allocates_nothing() {
+    let lines = [BEGIN.replace("{}", "00"), COMPLETE_FIRST.into()];
+    let again = work::each("IDEM BEGIN pay:00 sha256:abc OWNER other");
+    assert_eq!(calls(Turn::new(&lines, &again)), 0);
+    // The answer to COMPLETE was lost, too.
+    assert_eq!(calls(Turn::new(&lines, &work::each(COMPLETE_FIRST))), 0);
+}
+
+#[test]
+fn a_call_that_passes_allocates_nothing() {
+    // The clock of these turns stands still, so the burst has to last.
+    let bucket = "LIMIT user:{} RATE 10 PER 1000 BURST 1000000";
+    assert_eq!(calls_after(&[bucket], bucket), 0);
+    let window = "LIMIT user:{} WINDOW 1000000 PER 60000";
+    assert_eq!(calls_after(&[window], window), 0);
+    let throttle = "CL.THROTTLE user:{} 1000000 10 60";
+    assert_eq!(calls_after(&[throttle], throttle), 0);
+}
+
+#[test]
+fn a_call_that_is_denied_allocates_nothing() {
+    let bucket = "LIMIT user:{} RATE 1 PER 60000";
+    assert_eq!(calls_after(&[bucket], bucket), 0);
+    let window = "LIMIT user:{} WINDOW 1 PER 60000";
+    assert_eq!(calls_after(&[window], window), 0);
+}
+
+#[test]
+fn a_look_at_a_limit_allocates_nothing() {
+    let bucket = "LIMIT user:{} RATE 10 PER 60000";
+    assert_eq!(calls_after(&[bucket], "LIMIT user:{} RATE 10 PER 60000 PEEK"), 0);
+    assert_eq!(calls_after(&[], "LIMIT user:{} RATE 10 PER 60000 PEEK"), 0);
 }

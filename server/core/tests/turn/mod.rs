@@ -171,7 +171,7 @@ pub mod work {
     use super::{PIPELINE, Turn};
 
     /// `line` once for each place in the pipeline, `{}` standing for the place.
-    fn each(line: &str) -> Vec<String> {
+    pub fn each(line: &str) -> Vec<String> {
         let at = |place: usize| line.replace("{}", &format!("{place:02}"));
         (0..PIPELINE).map(at).collect()
     }
