@@ -1,7 +1,9 @@
 //! The one integration binary of the black-box tests: a module per kind of proof.
 
 mod bad_input;
+mod command_table;
 mod differential;
+mod every_command;
 mod sharded;
 mod slow_readers;
 mod suites;

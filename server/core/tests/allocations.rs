@@ -150,7 +150,10 @@ fn work_that_is_looked_at_allocates_nothing() {
 
 #[test]
 fn work_that_another_does_allocates_nothing() {
-    assert_eq!(calls_after(&[BEGIN], "IDEM BEGIN pay:{} sha256:abc OWNER other"), 0);
+    assert_eq!(
+        calls_after(&[BEGIN], "IDEM BEGIN pay:{} sha256:abc OWNER other"),
+        0
+    );
     // Its own owner again, whose answer was lost.
     assert_eq!(calls_after(&[BEGIN], BEGIN), 0);
 }

@@ -285,7 +285,7 @@ impl Engine {
             }
             Err(Failure::Block(block)) => {
                 reply.truncate(start);
-                self.show_once(entry, args, caller, standing, now);
+                self.show_once(entry, args, caller, now);
                 return Err(block);
             }
             Err(Failure::RunQueued) => {
@@ -304,16 +304,15 @@ impl Engine {
             self.world.stats.commands[entry.id as usize].usec += took_us;
             self.world.observe(entry, args, caller.client, now, took_us);
         }
-        self.show_once(entry, args, caller, standing, now);
+        self.show_once(entry, args, caller, now);
         Ok(())
     }
 
     /// Shows the command to those who monitor: one that waited was shown when its wait began.
     #[inline]
-    fn show_once(&mut self, entry: &Entry, args: Args<'_>, caller: Caller, standing: Standing, now: Now) {
+    fn show_once(&mut self, entry: &Entry, args: Args<'_>, caller: Caller, now: Now) {
         if !self.world.observer.monitors.is_empty() && !caller.retry {
-            self.world
-                .show_to_monitors(entry, args, caller.client, standing.db, now);
+            self.world.show_to_monitors(entry, args, caller.client, now);
         }
     }
 

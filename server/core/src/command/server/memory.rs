@@ -90,17 +90,21 @@ fn stats(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
     ];
     let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
     let net = usage.used.saturating_sub(usage.startup);
-    let more: [(&str, u64); 6] = [
+    let more: [(&str, u64); 3] = [
         ("keys.count", keys as u64),
         ("keys.bytes-per-key", net.checked_div(keys as u64).unwrap_or(0)),
         ("dataset.bytes", usage.dataset()),
+    ];
+    let shares: [(&str, f64); 2] = [
+        ("dataset.percentage", 100.0 * ratio(usage.dataset(), net)),
+        ("peak.percentage", 100.0 * ratio(usage.used, usage.peak)),
+    ];
+    let allocator: [(&str, u64); 3] = [
         ("allocator.allocated", usage.used),
         ("allocator.active", usage.mapped),
         ("allocator.resident", usage.resident),
     ];
-    let ratios: [(&str, f64); 4] = [
-        ("dataset.percentage", 100.0 * ratio(usage.dataset(), net)),
-        ("peak.percentage", 100.0 * ratio(usage.used, usage.peak)),
+    let ratios: [(&str, f64); 2] = [
         ("allocator-fragmentation.ratio", ratio(usage.mapped, usage.used)),
         ("fragmentation", ratio(usage.resident, usage.used)),
     ];
@@ -110,7 +114,9 @@ fn stats(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
         .enumerate()
         .filter(|(_, table)| !table.is_empty());
     let reply = &mut *x.reply;
-    reply.map(counts.len() + used.clone().count() + more.len() + ratios.len() + 1);
+    reply.map(
+        counts.len() + used.clone().count() + more.len() + shares.len() + allocator.len() + ratios.len() + 1,
+    );
     for (name, count) in counts {
         reply.bulk_str(name);
         reply.integer(count as i64);
@@ -125,6 +131,14 @@ fn stats(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
         reply.integer(0);
     }
     for (name, count) in more {
+        reply.bulk_str(name);
+        reply.integer(count as i64);
+    }
+    for (name, value) in shares {
+        reply.bulk_str(name);
+        reply.double(value);
+    }
+    for (name, count) in allocator {
         reply.bulk_str(name);
         reply.integer(count as i64);
     }

@@ -28,14 +28,14 @@ impl World {
         }
     }
 
-    /// Shows a command to all who monitor. Commands of administrators are not shown.
+    /// Shows a command to all who monitor, with the database that it ended in. Commands of administrators are
+    /// not shown.
     #[cold]
     pub(in crate::engine) fn show_to_monitors(
         &mut self,
         entry: &Entry,
         args: Args<'_>,
         client: ClientId,
-        db: u16,
         now: Now,
     ) {
         if entry.flags.any(Flags::ADMIN | Flags::SKIP_MONITOR) {
@@ -43,7 +43,8 @@ impl World {
         }
         let mut line = Vec::with_capacity(128);
         let (seconds, us) = (now.us / 1_000_000, now.us % 1_000_000);
-        let addr = self.sessions.get(client).map_or("", |session| &session.addr);
+        let session = self.sessions.get(client);
+        let (db, addr) = session.map_or((0, ""), |session| (session.db, &session.addr));
         // Writing to a Vec cannot fail.
         let _ = write!(line, "+{seconds}.{us:06} [{db} {addr}]");
         for (at, word) in args.iter().enumerate() {
@@ -59,7 +60,7 @@ impl World {
         }
         line.extend_from_slice(b"\r\n");
         for monitor in std::mem::take(&mut self.observer.monitors) {
-            if self.sessions.get(monitor).is_some() {
+            if self.sessions.get(monitor).is_some_and(|session| !session.closing) {
                 self.send(monitor, |reply| reply.raw(&line));
                 self.observer.monitors.push(monitor);
             }

@@ -64,13 +64,12 @@ pub(super) fn getname(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
 pub(super) fn setinfo(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     let (option, value) = (args.get(2), args.get(3));
     let is_name = fold::is(option, "LIB-NAME");
+    let shown = String::from_utf8_lossy(cut(option));
     if !is_name && !fold::is(option, "LIB-VER") {
-        let option = String::from_utf8_lossy(cut(option));
-        return Err(Error::from(format!("ERR Unrecognized option '{option}'")).into());
+        return Err(Error::from(format!("ERR Unrecognized option '{shown}'")).into());
     }
     if !is_plain(value) {
-        let option = if is_name { "lib-name" } else { "lib-ver" };
-        let text = format!("ERR {option} cannot contain spaces, newlines or special characters.");
+        let text = format!("ERR {shown} cannot contain spaces, newlines or special characters.");
         return Err(Error::from(text).into());
     }
     change(x, |session| {
