@@ -26,6 +26,11 @@ const NOT_ALLOWED: Error = Error::new(
 );
 const PACKED_THRESHOLD: Error =
     Error::new("ERR argument must be a memory value bigger than 1 and smaller than 4gb");
+const NO_RESP2: Error = Error::new("ERR RESP2 is not supported by this command");
+const PROTOCOL_TYPE: Error = Error::new(
+    "ERR Wrong protocol type name. Please use one of the following: \
+     string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false",
+);
 /// Keys that one `DEBUG POPULATE` makes at most: it runs in one go.
 const POPULATE_MAX: i64 = 10_000_000;
 /// No longer than tests need, since the whole server stands still meanwhile.
@@ -47,6 +52,8 @@ fn debug(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         x.reply.ok();
     } else if is("OBJECT", 3) {
         return object(x, args);
+    } else if is("PROTOCOL", 3) {
+        return protocol(x, args.get(2));
     } else if is("STRINGMATCH-LEN", 4) {
         let len = parse_i64(args.get(2)).and_then(|len| usize::try_from(len).ok());
         let text = vec![b'a'; len.unwrap_or(0).min(1 << 20)];
@@ -97,6 +104,55 @@ fn object(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         "Value at:0x0 refcount:1 encoding:{encoding} serializedlength:{bytes} lru:{access} lru_seconds_idle:{}",
         idle_seconds(access, x.now.ms())
     ));
+    Ok(())
+}
+
+/// `DEBUG PROTOCOL type`: a reply of each type, for those who write clients.
+fn protocol(x: &mut Exec<'_>, name: &[u8]) -> Outcome {
+    let kind = name.to_ascii_lowercase();
+    match kind.as_slice() {
+        b"string" => x.reply.bulk_str("Hello World"),
+        b"integer" => x.reply.integer(12345),
+        b"double" => x.reply.double_text(b"3.141"),
+        b"bignum" => x.reply.big_number("1234567999999999999999999999999999999"),
+        b"null" => x.reply.null(),
+        b"array" | b"set" => {
+            match kind.as_slice() {
+                b"set" => x.reply.set(3),
+                _ => x.reply.array(3),
+            }
+            (0..3).for_each(|number| x.reply.integer(number));
+        }
+        b"map" => {
+            x.reply.map(3);
+            for number in 0..3 {
+                x.reply.integer(number);
+                x.reply.boolean(number == 1);
+            }
+        }
+        b"attrib" => {
+            if x.reply.attribute(1) {
+                x.reply.bulk_str("key-popularity");
+                x.reply.array(2);
+                x.reply.bulk_str("key:123");
+                x.reply.integer(90);
+            }
+            x.reply.bulk_str("Some real reply following the attribute");
+        }
+        b"push" if x.reply.is_resp3() => {
+            // What is pushed to the client whose command runs goes behind its reply.
+            x.reply.bulk_str("Some real reply following the push reply");
+            x.world.send(x.caller.client, |reply| {
+                reply.push(2);
+                reply.bulk_str("server-cpu-usage");
+                reply.integer(42);
+            });
+        }
+        b"push" => return Err(NO_RESP2.into()),
+        b"true" | b"false" => x.reply.boolean(kind == b"true"),
+        b"verbatim" => x.reply.verbatim(b"txt", b"This is a verbatim\nstring"),
+        _ => return Err(PROTOCOL_TYPE.into()),
+    }
     Ok(())
 }
 
