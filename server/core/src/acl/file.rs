@@ -7,8 +7,9 @@ use super::rules::{RuleError, join_selectors};
 use super::user::User;
 use super::{Users, has_blank};
 
-/// Everything that is wrong with the file, in one line. `path` is how its name is told.
-pub fn parse(text: &[u8], path: &str) -> Result<Users, String> {
+/// Everything that is wrong with the file, in one line. `path` is how its name is told; `open_channels` as in
+/// [`Users`].
+pub fn parse(text: &[u8], path: &str, open_channels: bool) -> Result<Users, String> {
     let mut errors = String::new();
     let mut users: Vec<User> = Vec::new();
     for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
@@ -16,19 +17,27 @@ pub fn parse(text: &[u8], path: &str) -> Result<Users, String> {
         if line.is_empty() {
             continue;
         }
-        if let Some(user) = parse_line(line, &users, &format!("{path}:{}", at + 1), at + 1, &mut errors) {
+        let place = format!("{path}:{}", at + 1);
+        if let Some(user) = parse_line(line, &users, &place, at + 1, open_channels, &mut errors) {
             users.push(user);
         }
     }
     if errors.is_empty() {
-        return Ok(Users::from_users(users));
+        return Ok(Users::from_users(users, open_channels));
     }
     errors
         .push_str("WARNING: ACL errors detected, no change to the previously active ACL rules was performed");
     Err(errors)
 }
 
-fn parse_line(line: &[u8], known: &[User], place: &str, number: usize, errors: &mut String) -> Option<User> {
+fn parse_line(
+    line: &[u8],
+    known: &[User],
+    place: &str,
+    number: usize,
+    open_channels: bool,
+    errors: &mut String,
+) -> Option<User> {
     let mut words = line.split(|byte| *byte == b' ');
     let (Some(b"user"), Some(name)) = (words.next(), words.next()) else {
         errors.push_str(&format!(
@@ -49,7 +58,7 @@ fn parse_line(line: &[u8], known: &[User], place: &str, number: usize, errors: &
         ));
         return None;
     }
-    let mut user = User::new(name);
+    let mut user = User::new(name, open_channels);
     let Ok(rules) = join_selectors(words) else {
         errors.push_str(&format!("{place}: Unmatched parenthesis in selector definition."));
         return Some(user);
@@ -57,7 +66,7 @@ fn parse_line(line: &[u8], known: &[User], place: &str, number: usize, errors: &
     let mut told = false;
     for rule in &rules {
         let rule = rule.trim_ascii();
-        match user.apply(rule) {
+        match user.apply(rule, open_channels) {
             Ok(()) => {}
             // A command's name is no secret, so the whole rule may be shown.
             Err(why @ RuleError::UnknownCommand) => {

@@ -76,13 +76,22 @@ impl Selector {
         }
     }
 
+    /// The same, but for every channel if `acl-pubsub-default` says so.
+    pub fn with_channels(open_channels: bool) -> Self {
+        let mut selector = Self::new();
+        if open_channels {
+            selector.channels = None;
+        }
+        selector
+    }
+
     /// A whole selector from its text with the parentheses.
-    pub fn parse(text: &[u8]) -> Result<Self, RuleError> {
+    pub fn parse(text: &[u8], open_channels: bool) -> Result<Self, RuleError> {
         let inner = text
             .strip_prefix(b"(")
             .and_then(|t| t.strip_suffix(b")"))
             .ok_or(RuleError::Syntax)?;
-        let mut selector = Self::new();
+        let mut selector = Self::with_channels(open_channels);
         for rule in split_words(inner)?.view().iter() {
             selector.apply(rule)?;
         }

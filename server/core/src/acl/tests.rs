@@ -14,9 +14,9 @@ fn set(rules: &[&str]) -> String {
 }
 
 fn user(rules: &[&str]) -> User {
-    let mut user = User::new(b"t");
+    let mut user = User::new(b"t", false);
     for rule in rules {
-        user.apply(rule.as_bytes())
+        user.apply(rule.as_bytes(), false)
             .unwrap_or_else(|why| panic!("{rule}: {why}"));
     }
     user
@@ -284,9 +284,9 @@ fn first_arguments_and_subcommands() {
 fn passwords() {
     let mut alice = user(&["on", ">one", ">two"]);
     assert!(alice.accepts(b"one") && alice.accepts(b"two") && !alice.accepts(b"three"));
-    alice.apply(b"<one").expect("known");
+    alice.apply(b"<one", false).expect("known");
     assert!(!alice.accepts(b"one"));
-    alice.apply(b"off").expect("good");
+    alice.apply(b"off", false).expect("good");
     assert!(!alice.accepts(b"two"));
     assert!(user(&["on", "nopass"]).accepts(b"anything"));
     assert!(!user(&["on"]).accepts(b""));
@@ -324,7 +324,7 @@ fn every_printed_user_is_read_back() {
             .expect("good rules");
     }
     let text = file::render(&users);
-    let again = file::parse(&text, "users.acl").unwrap_or_else(|why| panic!("{why}"));
+    let again = file::parse(&text, "users.acl", false).unwrap_or_else(|why| panic!("{why}"));
     assert_eq!(file::render(&again), text);
     assert!(again.get(b"u3").is_some_and(|user| user.is_unrestricted()));
 }
@@ -334,7 +334,7 @@ fn a_file_with_faults_tells_them_all_and_gives_nothing() {
     let text =
         b"user alice on +@all ~*\n\nuser alice on\nuser bob +nosuch -foo\nuser carl bar baz\nfoo bar\n\
         user dan (+get\n";
-    let errors = file::parse(text, "/f").err().unwrap_or_default();
+    let errors = file::parse(text, "/f", false).err().unwrap_or_default();
     assert_eq!(
         errors,
         "WARNING: Duplicate user 'alice' found on line 3. /f:4: Error in applying operation '+nosuch': Unknown \
@@ -347,12 +347,12 @@ fn a_file_with_faults_tells_them_all_and_gives_nothing() {
 
 #[test]
 fn a_file_without_a_default_user_has_the_first_one() {
-    let users = file::parse(b"user alice on nopass +get\n", "f").unwrap_or_else(|why| panic!("{why}"));
+    let users = file::parse(b"user alice on nopass +get\n", "f", false).unwrap_or_else(|why| panic!("{why}"));
     assert_eq!(
         users.default_user().describe(),
         b"user default on nopass ~* &* +@all"
     );
-    let users = file::parse(b"user default on >x\n", "f").unwrap_or_else(|why| panic!("{why}"));
+    let users = file::parse(b"user default on >x\n", "f", false).unwrap_or_else(|why| panic!("{why}"));
     assert!(!users.default_user().needs_no_login());
 }
 
@@ -362,15 +362,15 @@ proptest! {
     fn accepted_rules_survive_the_file(
         rules in proptest::collection::vec("[-+~%&@#>db=(RW]?(get|@read|all|select\\|)?[a0-9*~%)| \"]{0,4}", 0..8)
     ) {
-        let mut user = User::new(b"z");
+        let mut user = User::new(b"z", false);
         for rule in rules.iter().filter(|rule| !rule.starts_with('(')) {
             // Refused rules change nothing.
-            let _ = user.apply(rule.as_bytes());
+            let _ = user.apply(rule.as_bytes(), false);
         }
         let mut users = Users::default();
         users.put(user);
         let text = file::render(&users);
-        let again = file::parse(&text, "f");
+        let again = file::parse(&text, "f", false);
         prop_assert_eq!(again.map(|users| file::render(&users)), Ok(text));
     }
 
@@ -378,6 +378,34 @@ proptest! {
     fn any_bytes_are_bearable(words: Vec<Vec<u8>>, text: Vec<u8>) {
         let mut users = Users::default();
         let _ = users.change(b"z", words.iter().map(Vec::as_slice));
-        let _ = file::parse(&text, "f");
+        let _ = file::parse(&text, "f", false);
     }
+}
+
+/// Seen on Valkey 9.1.2, as `ACL LIST` shows it.
+#[test]
+fn what_is_made_anew_has_the_channels_that_are_the_default() {
+    let mut users = Users::default();
+    users.open_channels = true;
+    let mut line = |rules: &str| {
+        let rules = rules
+            .split(' ')
+            .map(str::as_bytes)
+            .filter(|rule| !rule.is_empty());
+        let user = users
+            .change(b"x", rules)
+            .unwrap_or_else(|why| panic!("{}", why.text()));
+        String::from_utf8(user.describe()).expect("ASCII")
+    };
+    assert_eq!(line("reset"), "user x off &* -@all");
+    assert_eq!(line("(+get)"), "user x off &* -@all (&* -@all +get)");
+    assert_eq!(
+        line("resetchannels"),
+        "user x off resetchannels -@all (&* -@all +get)"
+    );
+    assert_eq!(line("reset"), "user x off &* -@all");
+    assert_eq!(line("reset resetchannels"), "user x off resetchannels -@all");
+    let loaded = file::parse(b"user y +get\n", "f", true).unwrap_or_else(|why| panic!("{why}"));
+    let y = loaded.get(b"y").expect("loaded").describe();
+    assert_eq!(String::from_utf8_lossy(&y), "user y off &* -@all +get");
 }

@@ -19,14 +19,15 @@ pub struct User {
 }
 
 impl User {
-    /// As `ACL SETUSER` makes it without rules: off, and may do nothing.
-    pub fn new(name: &[u8]) -> Self {
+    /// As `ACL SETUSER` makes it without rules: off, and may do nothing. `open_channels` gives it every channel,
+    /// as `acl-pubsub-default` may have it.
+    pub fn new(name: &[u8], open_channels: bool) -> Self {
         Self {
             name: name.to_vec(),
             enabled: false,
             nopass: false,
             passwords: Vec::new(),
-            root: Selector::new(),
+            root: Selector::with_channels(open_channels),
             selectors: Vec::new(),
             unrestricted: false,
         }
@@ -44,7 +45,7 @@ impl User {
             nopass: true,
             root,
             unrestricted,
-            ..Self::new(super::DEFAULT)
+            ..Self::new(super::DEFAULT, false)
         }
     }
 
@@ -98,15 +99,16 @@ impl User {
         std::iter::once(&self.root).chain(&self.selectors)
     }
 
-    /// One rule, as `ACL SETUSER` and the ACL file have them. An empty one says nothing.
-    pub fn apply(&mut self, rule: &[u8]) -> Result<(), RuleError> {
-        let done = self.apply_one(rule);
+    /// One rule, as `ACL SETUSER` and the ACL file have them. An empty one says nothing. `open_channels` is
+    /// about what the rule makes anew.
+    pub fn apply(&mut self, rule: &[u8], open_channels: bool) -> Result<(), RuleError> {
+        let done = self.apply_one(rule, open_channels);
         let unrestricted = self.selectors().any(Selector::is_unrestricted);
         self.unrestricted = unrestricted;
         done
     }
 
-    fn apply_one(&mut self, rule: &[u8]) -> Result<(), RuleError> {
+    fn apply_one(&mut self, rule: &[u8], open_channels: bool) -> Result<(), RuleError> {
         if rule.is_empty() || fold::is(rule, "SANITIZE-PAYLOAD") || fold::is(rule, "SKIP-SANITIZE-PAYLOAD") {
             // Payloads are always verified.
         } else if fold::is(rule, "ON") {
@@ -122,7 +124,7 @@ impl User {
         } else if fold::is(rule, "CLEARSELECTORS") {
             self.selectors.clear();
         } else if fold::is(rule, "RESET") {
-            *self = Self::new(&self.name);
+            *self = Self::new(&self.name, open_channels);
         } else {
             match rule {
                 [b'>', password @ ..] => self.add_password(hash(password)),
@@ -131,7 +133,7 @@ impl User {
                 [b'!', digits @ ..] => {
                     self.remove_password(Hash::parse(digits).ok_or(RuleError::BadHash)?)?
                 }
-                [b'(', .., b')'] => self.selectors.push(Selector::parse(rule)?),
+                [b'(', .., b')'] => self.selectors.push(Selector::parse(rule, open_channels)?),
                 _ => self.root.apply(rule)?,
             }
         }

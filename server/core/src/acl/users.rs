@@ -10,7 +10,7 @@ use crate::error::Error;
 
 pub struct Users {
     by_name: BTreeMap<Vec<u8>, Arc<User>>,
-    /// `acl-pubsub-default allchannels`: a new user may use every channel.
+    /// `acl-pubsub-default allchannels`: new users and selectors may use every channel.
     pub open_channels: bool,
 }
 
@@ -70,22 +70,14 @@ impl Users {
         })?;
         let mut user = self
             .get(name)
-            .map_or_else(|| self.new_user(name), |known| User::clone(known));
+            .map_or_else(|| User::new(name, self.open_channels), |known| User::clone(known));
         for rule in &rules {
-            user.apply(rule).map_err(|why| {
+            user.apply(rule, self.open_channels).map_err(|why| {
                 let rule = String::from_utf8_lossy(rule);
                 Error::from(format!("ERR Error in ACL SETUSER modifier '{rule}': {why}"))
             })?;
         }
         Ok(self.put(user))
-    }
-
-    fn new_user(&self, name: &[u8]) -> User {
-        let mut user = User::new(name);
-        if self.open_channels {
-            user.apply(b"allchannels").expect("a rule of ours");
-        }
-        user
     }
 
     /// `requirepass`: the default user's only password, or none at all if it is empty.
@@ -97,14 +89,17 @@ impl Users {
             [b">", password].concat()
         };
         for rule in [b"resetpass", rule.as_slice()] {
-            user.apply(rule).expect("a rule of ours");
+            user.apply(rule, false).expect("a rule of ours");
         }
         self.put(user)
     }
 
     /// Another set of users takes the place of all. A file need not name the default user.
-    pub(super) fn from_users(users: Vec<User>) -> Self {
-        let mut all = Self::default();
+    pub(super) fn from_users(users: Vec<User>, open_channels: bool) -> Self {
+        let mut all = Self {
+            open_channels,
+            ..Self::default()
+        };
         for user in users {
             all.put(user);
         }

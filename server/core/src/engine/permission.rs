@@ -226,8 +226,7 @@ impl World {
             .host
             .read_file(path)
             .map_err(|why| format!("Error loading ACLs, opening file '{path}': {why}"))?;
-        let mut users = acl::file::parse(&text, path)?;
-        users.open_channels = self.users.open_channels;
+        let users = acl::file::parse(&text, path, self.users.open_channels)?;
         self.replace_users(users);
         Ok(())
     }
