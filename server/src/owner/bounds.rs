@@ -3,6 +3,7 @@
 //! Bytes are those that buffers really take. A client over its limit is dropped with its buffers: one that
 //! does not read cannot be told.
 
+use ruvio_core::command::Args;
 use ruvio_core::exec::Now;
 use ruvio_core::options::{Id, OutputClass};
 
@@ -60,6 +61,24 @@ impl Owner {
         !drop
     }
 
+    /// Has the sessions know what has gone over their sockets, if the command shows it.
+    pub(super) fn note_traffic(&mut self, args: Args<'_>, now: Now) {
+        if !shows_traffic(args) {
+            return;
+        }
+        for index in self.connections.places() {
+            if let Some(connection) = self.connections.get(index)
+                && let Some(session) = self.engine.world.sessions.get_mut(connection.client)
+            {
+                let traffic = connection.traffic();
+                if session.traffic.has_moved(&traffic) {
+                    session.active_ms = now.ms();
+                }
+                session.traffic.moved = traffic.moved;
+            }
+        }
+    }
+
     /// Closes at once, whatever it is owed.
     pub(super) fn abandon(&mut self, index: u32) {
         if let Some(connection) = self.connections.get_mut(index) {
@@ -112,4 +131,12 @@ impl Owner {
         let limit = self.engine.world.options.count(Id::ClientQueryBufferLimit);
         self.connections.get(index).is_some_and(|c| c.input.len() > limit)
     }
+}
+
+fn shows_traffic(args: Args<'_>) -> bool {
+    let is = |at: usize, name: &str| {
+        args.try_get(at)
+            .is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    is(0, "INFO") || is(0, "CLIENT") && (is(1, "LIST") || is(1, "INFO"))
 }

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
-use ruvio_core::engine::session::{ClientId, Traffic};
+use ruvio_core::engine::session::{ClientId, Moved, Traffic};
 use ruvio_core::resp::Decoder;
 
 use super::answers::Answers;
@@ -56,8 +56,7 @@ pub struct Connection {
     pub has_range: bool,
     /// Since when `pending` is above the soft limit.
     pub over_soft_since_ms: Option<u64>,
-    bytes_in: u64,
-    bytes_out: u64,
+    moved: Moved,
 }
 
 /// What a read gave.
@@ -90,8 +89,7 @@ impl Connection {
             listed: false,
             has_range: false,
             over_soft_since_ms: None,
-            bytes_in: 0,
-            bytes_out: 0,
+            moved: Moved::default(),
         }
     }
 
@@ -103,10 +101,11 @@ impl Connection {
     }
 
     fn note_read(&mut self, got: Result<usize, Errno>, wanted: usize) -> Received {
+        self.moved.reads += 1;
         match got {
             Ok(0) => Received::Closed,
             Ok(count) => {
-                self.bytes_in += count as u64;
+                self.moved.bytes_in += count as u64;
                 self.readable = count == wanted || self.peer_done;
                 Received::Bytes(count)
             }
@@ -185,9 +184,10 @@ impl Connection {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Option<usize> {
+        self.moved.writes += 1;
         match rustix::net::send(&self.fd, bytes, SendFlags::NOSIGNAL) {
             Ok(count) => {
-                self.bytes_out += count as u64;
+                self.moved.bytes_out += count as u64;
                 Some(count)
             }
             Err(Errno::AGAIN | Errno::INTR) => Some(0),
@@ -231,8 +231,7 @@ impl Connection {
             query_buffer: self.input.len(),
             query_buffer_free: self.input.capacity() - self.input.len(),
             output_pending: self.output_memory(),
-            bytes_in: self.bytes_in,
-            bytes_out: self.bytes_out,
+            moved: self.moved,
         }
     }
 

@@ -455,6 +455,7 @@ impl Owner {
             });
             return;
         }
+        self.note_traffic(args, now);
         self.engine.dress(runner, &passport);
         let mut reply = Reply::with_buffer(
             std::mem::take(&mut self.part_buffer),

@@ -248,6 +248,9 @@ impl Owner {
                 let spans = &turn.spans[parsed.first as usize..(parsed.first + parsed.argc) as usize];
                 let args = Args::new(&turn.arena, spans);
                 let (ahead, reply) = (parsed.ahead, &mut turn.reply);
+                if ahead.shows_traffic() {
+                    self.note_traffic(args, now);
+                }
                 let (flow, again) = if SPREAD {
                     self.execute_spread(connection, client, args, ahead, now, reply)
                 } else {
@@ -545,9 +548,14 @@ impl Owner {
             let mut again = false;
             let flow = match decoder.decode(&mut input, at, end, &mut spans, &limits) {
                 Decoded::Command { next, .. } => {
+                    if next - begun > self.engine.world.options.query_buffer_max() {
+                        // It is unfinished no longer, but was too large all the same.
+                        break;
+                    }
                     at = next;
                     let args = Args::new(&input, &spans);
                     let reply = &mut turn.reply;
+                    self.note_traffic(args, now);
                     if self.is_spread() {
                         let ahead = self
                             .engine

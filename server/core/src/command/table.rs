@@ -24,6 +24,8 @@ pub struct Entry {
     pub flags: Flags,
     /// Of constant, small cost: timed in rows.
     pub quick: bool,
+    /// It, or one of its sub-commands, shows what has gone over the sockets.
+    pub shows_traffic: bool,
     arity: i16,
     is_container: bool,
     /// Quick, has keys and nothing but keys to do with.
@@ -222,6 +224,7 @@ impl Entry {
                 spec.flags
             },
             quick: stopwatch::quick(spec.flags, spec.complexity),
+            shows_traffic: matches!(spec.name, "client" | "info"),
             arity: spec.arity,
             plain: spec.route == Route::Keys
                 && spec.subcommands.is_empty()

@@ -106,6 +106,7 @@ impl World {
         }
         shard.eviction.limit_bytes = options.max_memory();
         shard.eviction.samples = options.count(Id::MaxMemorySamples);
+        shard.expiry_cycle.further_effort = options.count(Id::ActiveExpireEffort).saturating_sub(1);
         shard.access.lfu_log_factor = options.number(Id::LfuLogFactor) as u32;
         shard.access.lfu_decay_minutes = options.number(Id::LfuDecayTime) as u32;
         self.observer.configure(&self.options);

@@ -253,6 +253,12 @@ impl Ahead {
         self.entry.is_some_and(|entry| entry.flags.any(Flags::BLOCKING))
     }
 
+    /// The command may show what has gone over the sockets: `session.traffic` has to be of now.
+    #[inline]
+    pub fn shows_traffic(&self) -> bool {
+        self.entry.is_some_and(|entry| entry.shows_traffic)
+    }
+
     /// How the answers of the command's parts become one.
     pub fn how(&self, args: Args<'_>) -> How {
         self.entry

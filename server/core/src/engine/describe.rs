@@ -56,7 +56,7 @@ pub fn line(session: &Session, now_ms: u64) -> Vec<u8> {
     let _ = write!(
         out,
         " tot-net-in={} tot-net-out={} tot-cmds={}",
-        traffic.bytes_in, traffic.bytes_out, session.commands
+        traffic.moved.bytes_in, traffic.moved.bytes_out, session.commands
     );
     out
 }

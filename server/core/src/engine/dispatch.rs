@@ -133,7 +133,6 @@ impl Engine {
             return Flow::Close;
         };
         session.active_ms = now.ms();
-        session.commands += 1;
         if session.reply_mode == ReplyMode::SkipNext {
             session.reply_mode = ReplyMode::Skip;
         }
@@ -163,6 +162,8 @@ impl Engine {
         let Some(session) = self.world.sessions.get_mut(client) else {
             return Flow::Close;
         };
+        // A command that is held back is counted when it runs.
+        session.commands += u64::from(session.paused.is_none());
         match session.reply_mode {
             ReplyMode::On | ReplyMode::SkipNext => {}
             ReplyMode::Off => reply.truncate(start),

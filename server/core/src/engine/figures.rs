@@ -2,7 +2,7 @@
 
 use super::world::World;
 use crate::command::COMMANDS;
-use crate::engine::session::Session;
+use crate::engine::session::{Moved, Session};
 use crate::keyspace::Shard;
 
 /// Bytes.
@@ -59,12 +59,15 @@ impl World {
         }
     }
 
-    /// Received from and sent to clients since the start, those that are gone included.
-    pub fn bytes_moved(&self) -> (u64, u64) {
-        let mut moved = self.stats.bytes_of_closed;
+    /// What has gone over sockets since the start or `CONFIG RESETSTAT`, those that are closed included.
+    pub fn moved(&self) -> Moved {
+        self.moved_ever().since(self.stats.moved_before)
+    }
+
+    fn moved_ever(&self) -> Moved {
+        let mut moved = self.moved_by_closed;
         for session in self.sessions.iter() {
-            moved.0 += session.traffic.bytes_in;
-            moved.1 += session.traffic.bytes_out;
+            moved += session.traffic.moved;
         }
         moved
     }
@@ -74,6 +77,8 @@ impl World {
         self.stats = super::world::Stats {
             commands: vec![Default::default(); COMMANDS.len()],
             rates: std::mem::take(&mut self.stats.rates),
+            moved_before: self.moved_ever(),
+            cycles: self.stats.cycles.reset(),
             ..Default::default()
         };
         self.observer.clear_histograms();
@@ -81,15 +86,28 @@ impl World {
         self.memory.peak = 0;
     }
 
-    /// Takes note of the totals now and then, so that rates can be told.
-    pub(super) fn sample(&mut self, now_ms: u64, shard: &Shard) {
-        if self.stats.rates.is_due(now_ms) {
-            let (bytes_in, bytes_out) = self.bytes_moved();
-            self.stats
-                .rates
-                .note(now_ms, [self.stats.commands_processed, bytes_in, bytes_out]);
+    /// Takes note of the totals now and then, so that rates can be told. `true` if it was time to.
+    pub(super) fn sample(&mut self, now_ms: u64, shard: &Shard) -> bool {
+        let is_due = self.stats.rates.is_due(now_ms);
+        if is_due {
+            let moved = self.moved();
+            let stats = &mut self.stats;
+            let totals = [
+                stats.commands_processed,
+                moved.bytes_in,
+                moved.bytes_out,
+                stats.cycles.count,
+            ];
+            stats.rates.note(now_ms, totals);
+            stats.cycles.sample();
             self.memory.peak = self.memory.peak.max(self.used_memory(shard));
         }
+        is_due
+    }
+
+    /// Time that commands took, microseconds.
+    pub fn command_us(&self) -> u64 {
+        self.stats.commands.iter().map(|stats| stats.usec).sum()
     }
 }
 
@@ -107,26 +125,28 @@ fn session_bytes(session: &Session) -> usize {
 const SAMPLE_MS: u64 = 100;
 const SAMPLES: usize = 16;
 
-/// Averages over the last samples: commands, bytes in, bytes out, each by the second.
+/// Averages over the last samples: commands, bytes in, bytes out, cycles, each by the second.
 #[derive(Clone, Debug, Default)]
 pub struct Rates {
     last_ms: u64,
-    totals: [u64; 3],
-    samples: [[u64; 3]; SAMPLES],
+    totals: [u64; RATES],
+    samples: [[u64; RATES]; SAMPLES],
     next: usize,
 }
+
+const RATES: usize = 4;
 
 impl Rates {
     fn is_due(&self, now_ms: u64) -> bool {
         now_ms.saturating_sub(self.last_ms) >= SAMPLE_MS
     }
 
-    fn note(&mut self, now_ms: u64, totals: [u64; 3]) {
+    fn note(&mut self, now_ms: u64, totals: [u64; RATES]) {
         let passed_ms = now_ms.saturating_sub(self.last_ms).max(1);
         // The first sample has nothing to be compared with.
         if self.last_ms > 0 {
             self.samples[self.next] =
-                [0, 1, 2].map(|at| totals[at].saturating_sub(self.totals[at]) * 1000 / passed_ms);
+                std::array::from_fn(|at| totals[at].saturating_sub(self.totals[at]) * 1000 / passed_ms);
             self.next = (self.next + 1) % SAMPLES;
         }
         self.last_ms = now_ms;
@@ -148,6 +168,72 @@ impl Rates {
     pub fn bytes_out(&self) -> u64 {
         self.average(2)
     }
+
+    pub fn cycles(&self) -> u64 {
+        self.average(3)
+    }
+}
+
+/// The owner's loop: turns, and rounds of background work (ten a second). Times in microseconds.
+#[derive(Clone, Debug, Default)]
+pub struct Cycles {
+    pub count: u64,
+    pub usec: u64,
+    pub usec_max: u64,
+    /// Of `usec`: background work.
+    pub background_usec: u64,
+    pub commands_max: u64,
+    /// When the turn began, and the number of commands before it.
+    began: (u64, u64),
+    /// `count` and `usec` at the last sample, and the average cycle of the last samples.
+    sampled: (u64, u64),
+    samples: [u64; SAMPLES],
+    next: usize,
+}
+
+impl Cycles {
+    pub(super) fn begin(&mut self, now_us: u64, commands: u64) {
+        self.began = (now_us, commands);
+    }
+
+    pub(super) fn end(&mut self, now_us: u64, commands: u64) {
+        self.count += 1;
+        let took_us = now_us.saturating_sub(self.began.0);
+        self.usec += took_us;
+        self.usec_max = self.usec_max.max(took_us);
+        self.commands_max = self.commands_max.max(commands.saturating_sub(self.began.1));
+    }
+
+    /// A slice of background work is done; the slices of one round count as one cycle.
+    pub(super) fn note_background(&mut self, took_us: u64, is_round: bool) {
+        self.count += u64::from(is_round);
+        self.usec += took_us;
+        self.usec_max = self.usec_max.max(took_us);
+        self.background_usec += took_us;
+    }
+
+    fn sample(&mut self) {
+        let (count, usec) = self.sampled;
+        let cycles = self.count.saturating_sub(count);
+        if let Some(average) = self.usec.saturating_sub(usec).checked_div(cycles) {
+            self.samples[self.next] = average;
+            self.next = (self.next + 1) % SAMPLES;
+        }
+        self.sampled = (self.count, self.usec);
+    }
+
+    /// The average cycle of the last samples.
+    pub fn usec_recent(&self) -> u64 {
+        self.samples.iter().sum::<u64>() / SAMPLES as u64
+    }
+
+    /// Anew, in the midst of a turn.
+    fn reset(&self) -> Self {
+        Self {
+            began: (self.began.0, 0),
+            ..Self::default()
+        }
+    }
 }
 
 #[cfg(test)]
@@ -159,12 +245,35 @@ mod tests {
         let mut rates = Rates::default();
         for step in 0..=SAMPLES as u64 {
             assert!(rates.is_due(1000 + step * 100));
-            rates.note(1000 + step * 100, [step * 50, 0, step * 10]);
+            rates.note(1000 + step * 100, [step * 50, 0, step * 10, step]);
         }
         assert_eq!(
-            (rates.commands(), rates.bytes_in(), rates.bytes_out()),
-            (500, 0, 100)
+            (
+                rates.commands(),
+                rates.bytes_in(),
+                rates.bytes_out(),
+                rates.cycles()
+            ),
+            (500, 0, 100, 10)
         );
         assert!(!rates.is_due(1000 + SAMPLES as u64 * 100 + 99));
+    }
+
+    #[test]
+    fn a_cycle_is_a_turn_or_a_round_of_background_work() {
+        let mut cycles = Cycles::default();
+        for turn in 0..SAMPLES as u64 {
+            cycles.begin(turn * 1000, turn * 5);
+            cycles.end(turn * 1000 + 60, turn * 5 + 5);
+            cycles.note_background(10, false);
+            cycles.note_background(10, true);
+            cycles.sample();
+        }
+        let turns = SAMPLES as u64;
+        assert_eq!((cycles.count, cycles.usec), (2 * turns, 80 * turns));
+        assert_eq!((cycles.usec_recent(), cycles.usec_max), (40, 60));
+        assert_eq!((cycles.background_usec, cycles.commands_max), (20 * turns, 5));
+        let anew = cycles.reset();
+        assert_eq!((anew.count, anew.usec_recent(), anew.commands_max), (0, 0, 0));
     }
 }

@@ -44,7 +44,7 @@ mod transaction_tests;
 mod unblock;
 mod world;
 
-pub use figures::{MemoryUsage, Rates};
+pub use figures::{Cycles, MemoryUsage, Rates};
 pub use host::{CpuTimes, Host, MemoryFigures, ProcessFacts};
 pub use identity::Identity;
 pub use join::How;
@@ -128,9 +128,7 @@ impl Engine {
         self.world.end_transaction(client, &mut self.shard.interest);
         self.world.unsubscribe_all(client);
         if let Some(session) = self.world.sessions.close(client) {
-            let moved = &mut self.world.stats.bytes_of_closed;
-            moved.0 += session.traffic.bytes_in;
-            moved.1 += session.traffic.bytes_out;
+            self.world.moved_by_closed += session.traffic.moved;
         }
     }
 
@@ -196,20 +194,28 @@ impl Engine {
 
     /// Begins a turn: reads the clock from which the first command's time is counted.
     pub fn begin_turn(&mut self) {
-        self.world.stopwatch.start(self.world.host.clock_us());
+        let now_us = self.world.host.clock_us();
+        self.world.stopwatch.start(now_us);
+        self.world
+            .stats
+            .cycles
+            .begin(now_us, self.world.stats.commands_processed);
     }
 
     /// Ends a turn: puts down the time of its last commands.
     pub fn end_turn(&mut self) {
-        self.world.settle_time();
+        let now_us = self.world.settle_turn();
+        let stats = &mut self.world.stats;
+        stats.cycles.end(now_us, stats.commands_processed);
     }
 
     /// Background work in a bounded slice: times out those who wait, removes keys whose time has come, makes
     /// room, frees what was deleted. `true` when there is more to do at once.
     pub fn tick(&mut self, now: Now) -> bool {
+        let began_us = self.world.host.clock_us();
         self.resume(now);
         self.time_out(now);
-        self.world.sample(now.ms(), &self.shard);
+        let is_round = self.world.sample(now.ms(), &self.shard);
         let mut more = false;
         self.compaction_due_ms = None;
         for place in 0..self.shard_count() {
@@ -219,6 +225,8 @@ impl Engine {
             self.compaction_due_ms = due_ms.into_iter().chain(self.compaction_due_ms).min();
         }
         self.world.parked_bytes = self.slab_bytes() - self.shard.heap.slab_bytes();
+        let took_us = self.world.host.clock_us().saturating_sub(began_us);
+        self.world.stats.cycles.note_background(took_us, is_round);
         more
     }
 

@@ -94,8 +94,7 @@ impl World {
         if !is_write && self.pause.until.is_none_or(|(_, scope)| scope == Scope::Writes) {
             return false;
         }
-        // It will be counted, and its reply dropped if so asked, when it runs.
-        session.commands = session.commands.saturating_sub(1);
+        // Its reply will be dropped, if so asked, when it runs.
         if session.reply_mode == ReplyMode::Skip {
             session.reply_mode = ReplyMode::SkipNext;
         }

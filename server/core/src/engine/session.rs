@@ -78,14 +78,43 @@ pub struct Traffic {
     pub query_buffer_free: usize,
     /// Replies not yet taken by the socket.
     pub output_pending: usize,
+    pub moved: Moved,
+}
+
+/// What has gone over sockets since they were opened: bytes, and how often they were read and written.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Moved {
     pub bytes_in: u64,
     pub bytes_out: u64,
+    pub reads: u64,
+    pub writes: u64,
+}
+
+impl std::ops::AddAssign for Moved {
+    fn add_assign(&mut self, other: Self) {
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.reads += other.reads;
+        self.writes += other.writes;
+    }
+}
+
+impl Moved {
+    /// What has moved since it was `before`.
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            bytes_in: self.bytes_in.saturating_sub(before.bytes_in),
+            bytes_out: self.bytes_out.saturating_sub(before.bytes_out),
+            reads: self.reads.saturating_sub(before.reads),
+            writes: self.writes.saturating_sub(before.writes),
+        }
+    }
 }
 
 impl Traffic {
     /// Whether bytes have gone either way between this and what is known `later`.
     pub fn has_moved(&self, later: &Self) -> bool {
-        (self.bytes_in, self.bytes_out) != (later.bytes_in, later.bytes_out)
+        self.moved != later.moved
     }
 }
 

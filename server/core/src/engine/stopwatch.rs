@@ -72,6 +72,16 @@ impl World {
         self.stopwatch.row.clear();
     }
 
+    /// Ends the turn's last row; the time of now. A turn without quick commands has no row, and reads the clock
+    /// for its end alone.
+    pub(super) fn settle_turn(&mut self) -> u64 {
+        if self.stopwatch.row.is_empty() {
+            return self.host.clock_us();
+        }
+        self.settle_time();
+        self.stopwatch.began_us
+    }
+
     /// The time since the last lap; the next one begins.
     pub(super) fn lap_us(&mut self) -> u64 {
         let now_us = self.host.clock_us();

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::figures::{MemoryMarks, Rates};
+use super::figures::{Cycles, MemoryMarks, Rates};
 use super::host::Host;
 use super::observe::Observer;
 use super::paused::Pause;
-use super::session::{ClientId, Sessions};
+use super::session::{ClientId, Moved, Sessions};
 use super::spread::Topology;
 use super::stopwatch::Stopwatch;
 use super::unblock::UnblockAs;
@@ -45,9 +45,10 @@ pub struct Stats {
     pub commands_processed: u64,
     /// Error replies by their first word.
     pub errors: std::collections::BTreeMap<String, u64>,
-    /// Received from and sent to connections that are closed.
-    pub bytes_of_closed: (u64, u64),
+    /// What had moved when the statistics were last reset.
+    pub moved_before: Moved,
     pub rates: Rates,
+    pub cycles: Cycles,
 }
 
 pub struct World {
@@ -79,6 +80,8 @@ pub struct World {
     /// `aclfile`.
     pub acl_file: Option<String>,
     pub stats: Stats,
+    /// By connections that are closed.
+    pub(super) moved_by_closed: Moved,
     pub host: Box<dyn Host>,
     pub(super) memory: MemoryMarks,
     /// `true` while more memory is used than `maxmemory` and nothing could be evicted.
@@ -111,6 +114,7 @@ impl World {
             options: Options::default(),
             acl_file: None,
             stats,
+            moved_by_closed: Moved::default(),
             host,
             memory: MemoryMarks::default(),
             out_of_memory: false,

@@ -4,29 +4,32 @@
 //! expiry only. Where more than a tenth of them were due it goes on in the same database, else it leaves it
 //! until the next round, a tenth of a second later: so at most about a tenth of the keys with an expiry are
 //! overdue, as with Valkey's cycle, and a keyspace in which nothing is due costs next to nothing.
+//! `active-expire-effort` asks for more: larger steps, more of them, and fewer keys that may be overdue.
 
 use super::{DATABASES, Db, Shard};
 use crate::exec::Now;
 
 /// Buckets looked at in one go.
 const WALK_BUCKETS: usize = 32;
-/// A step looks at this many keys with an expiry, but at no more than so many stretches of buckets: where few
+/// A step looks at this many keys with an expiry (a quarter more for each further effort), but at no more than so many stretches of buckets: where few
 /// keys have one it gets around a large database in some seconds all the same.
 const STEP_KEYS: usize = 20;
 const STEP_WALKS: usize = 128;
-/// Steps of one slice: some hundred keys each, at most.
+/// Steps of one slice, and as many for each further effort: some hundred keys each, at most.
 const SLICE_STEPS: usize = 8;
 /// Steps of a slice over fields of hashes.
 const FIELD_STEPS: usize = 64;
 /// Between two rounds through all databases.
 const ROUND_MS: u64 = 100;
-/// It is worth to go on if more than one in so many was due.
-const WORTHWHILE: usize = 10;
+/// It is worth to go on if more than so many in a hundred were due; one less for each further effort.
+const WORTHWHILE_PERCENT: usize = 10;
 
 #[derive(Debug)]
 pub struct ExpiryCycle {
     /// `DEBUG SET-ACTIVE-EXPIRE`.
     pub enabled: bool,
+    /// `active-expire-effort` beyond the least: 0 to 9.
+    pub further_effort: usize,
     /// The database that comes next.
     next: usize,
     cursors: [u64; DATABASES],
@@ -42,6 +45,7 @@ impl Default for ExpiryCycle {
     fn default() -> Self {
         Self {
             enabled: true,
+            further_effort: 0,
             next: 0,
             cursors: [0; DATABASES],
             due_ms: 0,
@@ -53,6 +57,18 @@ impl Default for ExpiryCycle {
 }
 
 impl ExpiryCycle {
+    fn step_keys(&self) -> usize {
+        STEP_KEYS + STEP_KEYS / 4 * self.further_effort
+    }
+
+    fn slice_steps(&self) -> usize {
+        SLICE_STEPS * (1 + self.further_effort)
+    }
+
+    fn is_worthwhile(&self, due: usize, seen: usize) -> bool {
+        due * 100 > seen * WORTHWHILE_PERCENT.saturating_sub(self.further_effort)
+    }
+
     /// Two databases were exchanged.
     pub(super) fn swap(&mut self, one: u16, other: u16) {
         self.cursors.swap(one as usize, other as usize);
@@ -87,12 +103,12 @@ impl Shard {
         if now.ms() < self.expiry_cycle.due_ms {
             return false;
         }
-        let mut steps = 0;
+        let (mut steps, steps_max) = (0, self.expiry_cycle.slice_steps());
         while self.expiry_cycle.next < self.databases.len() {
             let db = self.expiry_cycle.next;
             let mut goes_on = self.databases[db].expiring() > 0;
             while goes_on {
-                if steps == SLICE_STEPS {
+                if steps == steps_max {
                     return true;
                 }
                 steps += 1;
@@ -113,6 +129,7 @@ impl Shard {
         );
         let mut seen = 0;
         let mut cursor = self.expiry_cycle.cursors[db];
+        let step_keys = self.expiry_cycle.step_keys();
         for _ in 0..STEP_WALKS {
             cursor = self.databases[db].walk_expiring(&self.heap, cursor, WALK_BUCKETS, |entry| {
                 seen += 1;
@@ -121,7 +138,7 @@ impl Shard {
                     ends.push(names.len());
                 }
             });
-            if seen >= STEP_KEYS || cursor == 0 {
+            if seen >= step_keys || cursor == 0 {
                 break;
             }
         }
@@ -142,7 +159,7 @@ impl Shard {
         names.clear();
         self.expiry_cycle.names = names;
         self.expiry_cycle.ends = ends;
-        due * WORTHWHILE > seen && self.databases[db].expiring() > 0
+        self.expiry_cycle.is_worthwhile(due, seen) && self.databases[db].expiring() > 0
     }
 }
 
@@ -191,6 +208,35 @@ mod tests {
         assert!(slices > 1, "a slice is bounded");
         assert_eq!(shard.stats.expired, KEYS as u64 / 3);
         assert_eq!(shard.databases[5].expiring(), KEYS / 3);
+    }
+
+    /// Valkey's share of keys that may be overdue: ten percent at effort 1, one at effort 10.
+    #[test]
+    fn more_effort_leaves_less() {
+        let overdue = |further_effort| {
+            let mut shard = Shard::new(3, 4);
+            shard.expiry_cycle.further_effort = further_effort;
+            let mut db = Db {
+                shard: &mut shard,
+                index: 0,
+                now: Now::from_ms(1000),
+                no_touch: false,
+            };
+            // One in twenty is due: enough for the greatest effort, not for the least.
+            for nth in 0..KEYS {
+                let name = format!("key:{nth}");
+                let key = db.key(name.as_bytes());
+                let at = if nth % 20 == 0 { 2000 } else { 1_000_000 };
+                db.put_string(key, b"v", Expiry::At(at));
+            }
+            for round in 0..3 {
+                while shard.expire_slice(Now::from_ms(3000 + round * ROUND_MS)) {}
+            }
+            KEYS / 20 - shard.stats.expired as usize
+        };
+        let (least, greatest) = (overdue(0), overdue(9));
+        assert!(greatest < KEYS / 100, "{greatest} keys are overdue");
+        assert!(least > 2 * greatest, "{least} keys are overdue, and {greatest}");
     }
 
     #[test]

@@ -266,7 +266,7 @@ options! {
         "Keep a histogram of times for each command.";
     LatencyTrackingInfoPercentiles "latency-tracking-info-percentiles" Kind::Percentiles, "50 99 99.9", LIVE,
         "Percentiles that INFO latencystats shows.";
-    TrackingTableMaxKeys "tracking-table-max-keys" int(0, i64::MAX), "1000000", LIVE,
+    TrackingTableMaxKeys "tracking-table-max-keys" int(0, i64::MAX), "1000000", LIVE.kept(),
         "Keys remembered for client tracking.";
     BusyReplyThreshold "busy-reply-threshold" int(0, i64::MAX), "5000", LIVE.alias("lua-time-limit").kept(),
         "Milliseconds after which a script counts as busy.";

@@ -8,12 +8,12 @@ pub(super) fn stats(x: &mut Exec<'_>, lines: &mut Lines) {
     let world = &*x.world;
     let stats = &world.stats;
     let shard = &*x.db.shard;
-    let (bytes_in, bytes_out) = world.bytes_moved();
+    let moved = world.moved();
     lines.put("total_connections_received", stats.connections_received);
     lines.put("total_commands_processed", stats.commands_processed);
     lines.put("instantaneous_ops_per_sec", stats.rates.commands());
-    lines.put("total_net_input_bytes", bytes_in);
-    lines.put("total_net_output_bytes", bytes_out);
+    lines.put("total_net_input_bytes", moved.bytes_in);
+    lines.put("total_net_output_bytes", moved.bytes_out);
     lines.put("total_net_repl_input_bytes", 0);
     lines.put("total_net_repl_output_bytes", 0);
     let kib = |bytes: u64| format!("{:.2}", bytes as f64 / 1024.0);
@@ -59,12 +59,31 @@ pub(super) fn stats(x: &mut Exec<'_>, lines: &mut Lines) {
     lines.put("tracking_total_prefixes", 0);
     lines.put("unexpected_error_replies", 0);
     lines.put("total_error_replies", stats.errors.values().sum::<u64>());
+    lines.put("total_reads_processed", moved.reads);
+    lines.put("total_writes_processed", moved.writes);
     let refused = world.acl_log.refused;
     lines.put("acl_access_denied_auth", refused.auth);
     lines.put("acl_access_denied_cmd", refused.command);
     lines.put("acl_access_denied_key", refused.key);
     lines.put("acl_access_denied_channel", refused.channel);
     lines.put("acl_access_denied_db", refused.database);
+    let cycles = &stats.cycles;
+    lines.put("eventloop_cycles", cycles.count);
+    lines.put("eventloop_duration_sum", cycles.usec);
+    lines.put("eventloop_duration_cmd_sum", world.command_us());
+    lines.put("instantaneous_eventloop_cycles_per_sec", stats.rates.cycles());
+    lines.put("instantaneous_eventloop_duration_usec", cycles.usec_recent());
+}
+
+/// The loop in more detail; shown only by its own name.
+pub(super) fn debug(x: &mut Exec<'_>, lines: &mut Lines) {
+    let cycles = &x.world.stats.cycles;
+    lines.put("eventloop_duration_aof_sum", 0);
+    lines.put("eventloop_duration_cron_sum", cycles.background_usec);
+    lines.put("eventloop_duration_max", cycles.usec_max);
+    lines.put("eventloop_cmd_per_cycle_max", cycles.commands_max);
+    lines.put("io_threaded_reads_pending", 0);
+    lines.put("io_threaded_writes_pending", 0);
 }
 
 pub(super) fn command_stats(x: &mut Exec<'_>, lines: &mut Lines) {

@@ -25,45 +25,66 @@ impl Lines {
     }
 }
 
+/// When a section is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// Also when no section is named.
+    Always,
+    /// With `all` or `everything`, or when it is named.
+    WithAll,
+    /// Only when it is named.
+    ByName,
+}
+
 struct Section {
     name: &'static str,
     title: &'static str,
-    /// Shown when no section is named.
-    default: bool,
+    shown: Shown,
     write: fn(&mut Exec<'_>, &mut Lines),
 }
 
 const fn section(
     name: &'static str,
     title: &'static str,
-    default: bool,
+    shown: Shown,
     write: fn(&mut Exec<'_>, &mut Lines),
 ) -> Section {
     Section {
         name,
         title,
-        default,
+        shown,
         write,
     }
 }
 
 /// In the order in which they are shown.
 const SECTIONS: &[Section] = &[
-    section("server", "Server", true, process::server),
-    section("clients", "Clients", true, clients::clients),
-    section("memory", "Memory", true, memory::memory),
-    section("persistence", "Persistence", true, process::persistence),
-    section("stats", "Stats", true, activity::stats),
-    section("replication", "Replication", true, process::replication),
-    section("cpu", "CPU", true, process::cpu),
-    section("modules", "Modules", true, |_, _| {}),
-    section("commandstats", "Commandstats", false, activity::command_stats),
-    section("errorstats", "Errorstats", true, activity::error_stats),
-    section("latencystats", "Latencystats", false, activity::latency_stats),
-    section("cluster", "Cluster", true, |_, lines| {
+    section("server", "Server", Shown::Always, process::server),
+    section("clients", "Clients", Shown::Always, clients::clients),
+    section("memory", "Memory", Shown::Always, memory::memory),
+    section("persistence", "Persistence", Shown::Always, process::persistence),
+    section("stats", "Stats", Shown::Always, activity::stats),
+    section("replication", "Replication", Shown::Always, process::replication),
+    section("cpu", "CPU", Shown::Always, process::cpu),
+    section("modules", "Modules", Shown::Always, |_, _| {}),
+    section(
+        "commandstats",
+        "Commandstats",
+        Shown::WithAll,
+        activity::command_stats,
+    ),
+    section("errorstats", "Errorstats", Shown::Always, activity::error_stats),
+    section(
+        "latencystats",
+        "Latencystats",
+        Shown::WithAll,
+        activity::latency_stats,
+    ),
+    section("cluster", "Cluster", Shown::Always, |_, lines| {
         lines.put("cluster_enabled", 0)
     }),
-    section("keyspace", "Keyspace", true, memory::keyspace),
+    section("keyspace", "Keyspace", Shown::Always, memory::keyspace),
+    section("debug", "Debug", Shown::ByName, activity::debug),
 ];
 
 pub(super) fn info(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
@@ -75,7 +96,12 @@ pub(super) fn info(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     let default = args.len() == 1 || named("default");
     let mut lines = Lines(String::with_capacity(4096));
     for section in SECTIONS {
-        if everything || (default && section.default) || named(section.name) {
+        let is_shown = match section.shown {
+            Shown::Always => everything || default,
+            Shown::WithAll => everything,
+            Shown::ByName => false,
+        };
+        if is_shown || named(section.name) {
             if !lines.0.is_empty() {
                 lines.0.push_str("\r\n");
             }
