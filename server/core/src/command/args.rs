@@ -54,6 +54,23 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// Bytes from the first word's beginning to the last one's end.
+    #[inline]
+    pub fn extent(&self) -> usize {
+        match self.spans {
+            [first, .., last] => (last.start + last.len).saturating_sub(first.start) as usize,
+            [only] => only.len as usize,
+            [] => 0,
+        }
+    }
+
+    /// Bytes of the request, as RESP has it.
+    pub fn request_len(&self) -> usize {
+        let head = |number: usize| 3 + number.checked_ilog10().map_or(1, |log| log as usize + 1);
+        let word = |word: &[u8]| head(word.len()) + word.len() + 2;
+        head(self.len()) + self.iter().map(word).sum::<usize>()
+    }
+
     pub fn to_owned(&self) -> OwnedArgs {
         OwnedArgs::from_words(self.iter())
     }

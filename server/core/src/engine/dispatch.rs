@@ -256,7 +256,9 @@ impl Engine {
         now: Now,
         reply: &mut Reply,
     ) -> Result<(), Box<Block>> {
-        let quick = stopwatch::is_quick(entry, args.len()) && !self.world.observer.times_each();
+        let quick = stopwatch::is_quick(entry, args.len())
+            && args.extent() <= stopwatch::QUICK_EXTENT
+            && !self.world.observer.looks_at_each();
         if !quick {
             self.world.settle_time();
         }
@@ -303,7 +305,9 @@ impl Engine {
         } else {
             let took_us = self.world.lap_us();
             self.world.stats.commands[entry.id as usize].usec += took_us;
-            self.world.observe(entry, args, caller.client, now, took_us);
+            let reply_bytes = reply.len() - start;
+            self.world
+                .observe(entry, args, caller.client, now, took_us, reply_bytes);
         }
         self.show_once(entry, args, caller, now);
         Ok(())

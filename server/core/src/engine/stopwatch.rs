@@ -30,6 +30,11 @@ impl Stopwatch {
     }
 }
 
+/// A request of more bytes is never timed in a row: copying it takes most of the time.
+pub(super) const LARGE_REQUEST: usize = 64 * 1024;
+/// So many bytes of a quick command's words are below it for sure, with all that RESP writes around them.
+pub(super) const QUICK_EXTENT: usize = LARGE_REQUEST - (WORDS + 1) * 24;
+
 /// Whether the command is timed in a row with others.
 #[inline]
 pub fn is_quick(entry: &Entry, words: usize) -> bool {

@@ -270,13 +270,13 @@ options! {
         "Keys remembered for client tracking.";
     BusyReplyThreshold "busy-reply-threshold" int(0, i64::MAX), "5000", LIVE.alias("lua-time-limit").kept(),
         "Milliseconds after which a script counts as busy.";
-    CommandlogRequestLargerThan "commandlog-request-larger-than" int(-1, i64::MAX), "1048576", LIVE.kept(),
-        "Bytes from which on a request is logged: requests are not.";
-    CommandlogLargeRequestMaxLen "commandlog-large-request-max-len" int(0, i64::MAX), "128", LIVE.kept(),
+    CommandlogRequestLargerThan "commandlog-request-larger-than" int(-1, i64::MAX), "1048576", LIVE,
+        "Bytes from which on a request stands in a log; -1 for none.";
+    CommandlogLargeRequestMaxLen "commandlog-large-request-max-len" int(0, i64::MAX), "128", LIVE,
         "Entries of the log of large requests.";
-    CommandlogReplyLargerThan "commandlog-reply-larger-than" int(-1, i64::MAX), "1048576", LIVE.kept(),
-        "Bytes from which on a reply is logged: replies are not.";
-    CommandlogLargeReplyMaxLen "commandlog-large-reply-max-len" int(0, i64::MAX), "128", LIVE.kept(),
+    CommandlogReplyLargerThan "commandlog-reply-larger-than" int(-1, i64::MAX), "1048576", LIVE,
+        "Bytes from which on a reply stands in a log; -1 for none.";
+    CommandlogLargeReplyMaxLen "commandlog-large-reply-max-len" int(0, i64::MAX), "128", LIVE,
         "Entries of the log of large replies.";
     // Files and replicas of other servers: accepted, since configurations have them.
     Save "save" Kind::Only(&[""], "there are no snapshots: durability says how writes are kept"), "", LIVE,

@@ -29,6 +29,7 @@ pub const COMMANDS: &[Command] = &[
     config::CONFIG,
     debug::DEBUG,
     latency::LATENCY,
+    slowlog::COMMANDLOG,
     slowlog::SLOWLOG,
     server("info", -1, info::info)
         .flags(ANY_TIME)

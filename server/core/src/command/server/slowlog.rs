@@ -1,10 +1,12 @@
-//! `SLOWLOG`: commands that took long.
+//! `SLOWLOG`: commands that took long. And `COMMANDLOG`: the same, and commands whose request or reply was large.
 
 use super::{ADMIN, ANY_TIME, server};
 use crate::command::spec::{Command, Join, Route};
 use crate::command::{Args, help as help_text};
+use crate::engine::observe::{CommandLog, LogKind};
 use crate::error::Error;
 use crate::exec::{Exec, Outcome};
+use crate::resp::Reply;
 use crate::text::escape::cut;
 use crate::text::number::parse_i64;
 
@@ -47,37 +49,123 @@ fn get(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         ))
         .into());
     }
-    let log = &x.world.observer.slowlog;
-    let count = match args.try_get(2) {
-        None => SHOWN,
-        Some(word) => match parse_i64(word).filter(|count| *count >= -1).ok_or(COUNT)? {
-            -1 => log.len(),
-            count => count as usize,
-        },
-    };
-    x.reply.array(count.min(log.len()));
-    for entry in log.iter().take(count) {
-        x.reply.array(6);
-        x.reply.integer(entry.id as i64);
-        x.reply.integer(entry.at_seconds as i64);
-        x.reply.integer(entry.took_us as i64);
-        x.reply.array(entry.words.len());
-        for word in &entry.words {
-            x.reply.bulk(word);
-        }
-        x.reply.bulk(&entry.addr);
-        x.reply.bulk(&entry.name);
-    }
+    let count = args.try_get(2).map_or(Ok(Some(SHOWN)), parse_count)?;
+    write_entries(x.reply, x.world.observer.log(LogKind::Slow), count);
     Ok(())
 }
 
+/// `None` for all.
+fn parse_count(word: &[u8]) -> Result<Option<usize>, Error> {
+    let count = parse_i64(word).filter(|count| *count >= -1).ok_or(COUNT)?;
+    Ok(usize::try_from(count).ok())
+}
+
+fn write_entries(reply: &mut Reply, log: &CommandLog, count: Option<usize>) {
+    let count = count.map_or(log.len(), |count| count.min(log.len()));
+    reply.array(count);
+    for entry in log.iter().take(count) {
+        reply.array(6);
+        reply.integer(entry.id as i64);
+        reply.integer(entry.at_seconds as i64);
+        reply.integer(entry.value as i64);
+        reply.array(entry.words.len());
+        for word in &entry.words {
+            reply.bulk(word);
+        }
+        reply.bulk(&entry.addr);
+        reply.bulk(&entry.name);
+    }
+}
+
 fn len(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
-    x.reply.integer(x.world.observer.slowlog.len() as i64);
+    x.reply.count(x.world.observer.log(LogKind::Slow).len());
     Ok(())
 }
 
 fn reset(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
-    x.world.observer.slowlog.reset();
+    x.world.observer.log_mut(LogKind::Slow).reset();
     x.reply.ok();
     Ok(())
+}
+
+const TYPE: Error = Error::new("ERR type should be one of the following: slow, large-request, large-reply");
+
+pub const COMMANDLOG: Command = server("commandlog", -2, of_kind::help)
+    .docs("8.1.0", "", "Holds the commands about the logs of commands.")
+    .complexity("Depends on the sub-command")
+    .subcommands(&[
+        server("get", 4, of_kind::get)
+            .flags(ADMIN)
+            .route(Route::Everywhere(Join::Own))
+            .docs(
+                "8.1.0",
+                "count SLOW | LARGE-REQUEST | LARGE-REPLY",
+                "Shows the last commands of one of the logs.",
+            )
+            .complexity("O(N) in the number of entries shown"),
+        server("help", 2, of_kind::help)
+            .flags(ANY_TIME)
+            .docs("8.1.0", "", "Shows this text."),
+        server("len", 3, of_kind::len)
+            .flags(ADMIN)
+            .route(Route::Everywhere(Join::Sum))
+            .docs(
+                "8.1.0",
+                "SLOW | LARGE-REQUEST | LARGE-REPLY",
+                "Answers how many entries one of the logs has.",
+            ),
+        server("reset", 3, of_kind::reset)
+            .flags(ADMIN)
+            .route(Route::Everywhere(Join::Ok))
+            .docs(
+                "8.1.0",
+                "SLOW | LARGE-REQUEST | LARGE-REPLY",
+                "Forgets all entries of one of the logs.",
+            )
+            .complexity("O(N) in the number of entries"),
+    ]);
+
+/// The functions of `COMMANDLOG`, whose last word names the log.
+mod of_kind {
+    use super::{
+        Args, COMMANDLOG, Error, Exec, LogKind, Outcome, TYPE, help_text, parse_count, write_entries,
+    };
+    use crate::text::fold;
+
+    fn kind(word: &[u8]) -> Result<LogKind, Error> {
+        let named = |kind: &LogKind| {
+            fold::is(
+                word,
+                match kind {
+                    LogKind::Slow => "SLOW",
+                    LogKind::LargeRequest => "LARGE-REQUEST",
+                    LogKind::LargeReply => "LARGE-REPLY",
+                },
+            )
+        };
+        LogKind::ALL.into_iter().find(named).ok_or(TYPE)
+    }
+
+    pub fn help(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
+        help_text::write(x.reply, &COMMANDLOG);
+        Ok(())
+    }
+
+    pub fn get(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+        let count = parse_count(args.get(2))?;
+        let log = x.world.observer.log(kind(args.get(3))?);
+        write_entries(x.reply, log, count);
+        Ok(())
+    }
+
+    pub fn len(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+        x.reply.count(x.world.observer.log(kind(args.get(2))?).len());
+        Ok(())
+    }
+
+    pub fn reset(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+        x.world.observer.log_mut(kind(args.get(2))?).reset();
+        x.reply.ok();
+        Ok(())
+    }
 }

@@ -1,5 +1,6 @@
 //! Commands that watch other commands and memory, and the short ones.
 
+use crate::engine::observe::LogKind;
 use crate::engine::testing::{NOW_MS, connect, engine, received, run};
 use crate::options::{Options, text};
 
@@ -20,7 +21,7 @@ fn slow_commands_are_logged_without_secrets_and_shortened() {
     let words: Vec<Vec<String>> = engine
         .world
         .observer
-        .slowlog
+        .log(LogKind::Slow)
         .iter()
         .map(|entry| {
             let text = |word: &Vec<u8>| String::from_utf8_lossy(word).into_owned();

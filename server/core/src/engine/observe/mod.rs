@@ -1,21 +1,22 @@
-//! What watches commands: the slow log, the latency monitor, histograms of times, and `MONITOR`.
+//! What watches commands: the command logs, the latency monitor, histograms of times, and `MONITOR`.
 //!
 //! Invariant: a command that is under every threshold, and that nobody monitors, costs a comparison and the
 //! count in its histogram. A command that was timed in a row (see `stopwatch`) counts with its share of the
-//! row; while a threshold is so low that a share would not do, every command is timed by itself.
+//! row; while a threshold is so low that a share would not do, every command is looked at by itself.
 
+mod command_log;
 mod histogram;
 mod latency;
 mod monitor;
 mod secrets;
-mod slowlog;
 
+pub use command_log::{CommandLog, LogEntry, LogKind};
 pub use histogram::Histogram;
 pub use latency::{Event, LatencyMonitor};
 pub use secrets::{REDACTED, is_secret};
-pub use slowlog::{SlowEntry, SlowLog};
 
 use super::session::ClientId;
+use super::stopwatch::{LARGE_REPLY, LARGE_REQUEST};
 use super::world::World;
 use crate::command::spec::Flags;
 use crate::command::{Args, COMMANDS, Entry};
@@ -27,25 +28,46 @@ const FINE_US: u64 = 1000;
 
 #[derive(Default)]
 pub struct Observer {
-    pub slowlog: SlowLog,
+    logs: [CommandLog; 3],
     pub latency: LatencyMonitor,
     /// By command id; empty while `latency-tracking` is off.
     pub histograms: Vec<Histogram>,
     pub monitors: Vec<ClientId>,
     /// A command that took this long is looked at. Microseconds.
     threshold_us: Option<u64>,
+    /// No command may be taken together with others.
+    looks_at_each: bool,
 }
 
 impl Observer {
     pub fn configure(&mut self, options: &Options) {
-        self.slowlog.len_max = options.count(Id::SlowlogMaxLen);
-        self.slowlog.cut();
-        let slow = u64::try_from(options.number(Id::SlowlogLogSlowerThan)).ok();
-        self.slowlog.threshold_us = slow;
+        for (kind, threshold, len_max) in [
+            (LogKind::Slow, Id::SlowlogLogSlowerThan, Id::SlowlogMaxLen),
+            (
+                LogKind::LargeRequest,
+                Id::CommandlogRequestLargerThan,
+                Id::CommandlogLargeRequestMaxLen,
+            ),
+            (
+                LogKind::LargeReply,
+                Id::CommandlogReplyLargerThan,
+                Id::CommandlogLargeReplyMaxLen,
+            ),
+        ] {
+            let log = self.log_mut(kind);
+            log.threshold = u64::try_from(options.number(threshold)).ok();
+            log.len_max = options.count(len_max);
+            log.cut();
+        }
+        let slow = self.log(LogKind::Slow).threshold;
         let latency_ms = options.number(Id::LatencyMonitorThreshold) as u64;
         self.latency.threshold_ms = Some(latency_ms).filter(|threshold| *threshold > 0);
         let latency_us = self.latency.threshold_ms.map(|ms| ms.saturating_mul(1000));
         self.threshold_us = [slow, latency_us].into_iter().flatten().min();
+        let is_below = |threshold: Option<u64>, bound: u64| threshold.is_some_and(|it| it < bound);
+        self.looks_at_each = is_below(self.threshold_us, FINE_US)
+            || is_below(self.log(LogKind::LargeRequest).threshold, LARGE_REQUEST as u64)
+            || is_below(self.log(LogKind::LargeReply).threshold, LARGE_REPLY as u64);
         let histograms = if options.flag(Id::LatencyTracking) {
             COMMANDS.len()
         } else {
@@ -60,10 +82,18 @@ impl Observer {
         self.histograms.fill(Histogram::default());
     }
 
+    pub fn log(&self, kind: LogKind) -> &CommandLog {
+        &self.logs[kind as usize]
+    }
+
+    pub fn log_mut(&mut self, kind: LogKind) -> &mut CommandLog {
+        &mut self.logs[kind as usize]
+    }
+
     /// No command may share the time of others.
     #[inline]
-    pub(super) fn times_each(&self) -> bool {
-        self.threshold_us.is_some_and(|threshold| threshold < FINE_US)
+    pub(super) fn looks_at_each(&self) -> bool {
+        self.looks_at_each
     }
 
     #[inline]
@@ -74,8 +104,14 @@ impl Observer {
     }
 
     #[inline]
-    fn is_slow(&self, took_us: u64) -> bool {
+    fn is_remarkable(&self, took_us: u64, request_bytes: usize, reply_bytes: usize) -> bool {
+        let is_over = |kind, bytes: usize| {
+            let threshold = self.log(kind).threshold;
+            threshold.is_some_and(|threshold| bytes as u64 >= threshold)
+        };
         self.threshold_us.is_some_and(|threshold| took_us >= threshold)
+            || is_over(LogKind::LargeRequest, request_bytes)
+            || is_over(LogKind::LargeReply, reply_bytes)
     }
 }
 
@@ -89,10 +125,13 @@ impl World {
         client: ClientId,
         now: Now,
         took_us: u64,
+        reply_bytes: usize,
     ) {
         self.observer.count(entry.id, Histogram::bucket(took_us), 1);
-        if self.observer.is_slow(took_us) {
-            self.note_slow(entry, args, client, now, took_us);
+        let request_bytes = args.request_len();
+        if self.observer.is_remarkable(took_us, request_bytes, reply_bytes) {
+            let sizes = [took_us, request_bytes as u64, reply_bytes as u64];
+            self.note_remarkable(entry, args, client, now, sizes);
         }
     }
 
@@ -104,8 +143,17 @@ impl World {
         ended_us
     }
 
+    /// `values` are those of the logs: its time, and the sizes of its request and its reply.
     #[cold]
-    fn note_slow(&mut self, entry: &'static Entry, args: Args<'_>, client: ClientId, now: Now, took_us: u64) {
+    fn note_remarkable(
+        &mut self,
+        entry: &'static Entry,
+        args: Args<'_>,
+        client: ClientId,
+        now: Now,
+        values: [u64; 3],
+    ) {
+        let took_us = values[LogKind::Slow as usize];
         let event = if entry.flags.has(Flags::FAST) {
             "fast-command"
         } else {
@@ -118,8 +166,8 @@ impl World {
         let (addr, name) = self.sessions.get(client).map_or((&b""[..], &b""[..]), |session| {
             (session.addr.as_bytes(), &session.identity.name)
         });
-        self.observer
-            .slowlog
-            .note(entry, args, addr, name, now.ms() / 1000, took_us);
+        for (log, value) in self.observer.logs.iter_mut().zip(values) {
+            log.note(entry, args, addr, name, now.ms() / 1000, value);
+        }
     }
 }

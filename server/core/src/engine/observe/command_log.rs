@@ -1,4 +1,5 @@
-//! `SLOWLOG`: the last commands that took long, shortened so that the log stays small.
+//! `COMMANDLOG`: the last commands that took long (`SLOWLOG`), and those whose request or reply was large,
+//! shortened so that the log stays small.
 
 use std::collections::VecDeque;
 
@@ -10,27 +11,42 @@ const WORDS: usize = 32;
 /// Bytes kept of a word.
 const WORD_BYTES: usize = 128;
 
-pub struct SlowEntry {
+/// What a log is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogKind {
+    /// Microseconds.
+    Slow,
+    /// Bytes.
+    LargeRequest,
+    LargeReply,
+}
+
+impl LogKind {
+    pub const ALL: [Self; 3] = [Self::Slow, Self::LargeRequest, Self::LargeReply];
+}
+
+pub struct LogEntry {
     pub id: u64,
     /// Unix time in seconds.
     pub at_seconds: u64,
-    pub took_us: u64,
+    /// The time or the size for which it stands here.
+    pub value: u64,
     pub words: Vec<Vec<u8>>,
     pub addr: Vec<u8>,
     pub name: Vec<u8>,
 }
 
 #[derive(Default)]
-pub struct SlowLog {
+pub struct CommandLog {
     /// None: off.
-    pub threshold_us: Option<u64>,
+    pub threshold: Option<u64>,
     pub len_max: usize,
     next_id: u64,
     /// Newest first.
-    entries: VecDeque<SlowEntry>,
+    entries: VecDeque<LogEntry>,
 }
 
-impl SlowLog {
+impl CommandLog {
     pub(super) fn note(
         &mut self,
         entry: &Entry,
@@ -38,16 +54,16 @@ impl SlowLog {
         addr: &[u8],
         name: &[u8],
         at_seconds: u64,
-        took_us: u64,
+        value: u64,
     ) {
         // A log without room gives no numbers away either.
-        if self.len_max == 0 || self.threshold_us.is_none_or(|threshold| took_us < threshold) {
+        if self.len_max == 0 || self.threshold.is_none_or(|threshold| value < threshold) {
             return;
         }
-        self.entries.push_front(SlowEntry {
+        self.entries.push_front(LogEntry {
             id: self.next_id,
             at_seconds,
-            took_us,
+            value,
             words: shorten(entry, args),
             addr: addr.to_vec(),
             name: name.to_vec(),
@@ -62,7 +78,7 @@ impl SlowLog {
     }
 
     /// Newest first.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &SlowEntry> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &LogEntry> {
         self.entries.iter()
     }
 
