@@ -499,6 +499,9 @@ impl Owner {
         else {
             return;
         };
+        if connection.hold == Hold::BlockedElsewhere {
+            self.engine.count_answered(ticket.client);
+        }
         if connection.answers.fill(ticket.number, ticket.part, bytes, random) {
             self.engine.take_database(ticket.client, db);
         }

@@ -78,6 +78,9 @@ impl Engine {
 
     /// Sends the answer and lets the connection go on.
     fn release(&mut self, client: ClientId, blocked: &Blocked, write: impl FnOnce(&mut Reply)) {
+        if let Some(session) = self.world.sessions.get_mut(client) {
+            session.commands += 1;
+        }
         if !blocked.silent {
             self.world.send(client, write);
         }
@@ -87,6 +90,8 @@ impl Engine {
     /// Runs again what waits for keys that changed, until no key is ready.
     pub(super) fn serve_ready(&mut self, now: Now) {
         while let Some((db, key)) = self.shard.interest.next_ready() {
+            // Commands of a transaction share its time, but those who wait see how long it really took.
+            let now = self.shard.advance(self.world.time_since(now));
             // Who begins to wait because of this very round is not part of it.
             let last = self.shard.interest.last_ticket();
             let mut at = Ticket::default();

@@ -162,8 +162,8 @@ impl Engine {
         let Some(session) = self.world.sessions.get_mut(client) else {
             return Flow::Close;
         };
-        // A command that is held back is counted when it runs.
-        session.commands += u64::from(session.paused.is_none());
+        // A command that waits is counted when it is done.
+        session.commands += u64::from(!waits);
         match session.reply_mode {
             ReplyMode::On | ReplyMode::SkipNext => {}
             ReplyMode::Off => reply.truncate(start),

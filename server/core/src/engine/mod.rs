@@ -213,6 +213,7 @@ impl Engine {
     /// room, frees what was deleted. `true` when there is more to do at once.
     pub fn tick(&mut self, now: Now) -> bool {
         let began_us = self.world.host.clock_us();
+        self.world.stopwatch.start(began_us);
         self.resume(now);
         self.time_out(now);
         let is_round = self.world.sample(now.ms(), &self.shard);

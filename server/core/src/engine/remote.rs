@@ -56,7 +56,8 @@ impl Engine {
             return Departure::Stay(Flow::Close);
         };
         session.active_ms = now.ms();
-        session.commands += 1;
+        // One that may wait is counted when it is answered.
+        session.commands += u64::from(!ahead.is_blocking());
         let silent = match session.reply_mode {
             ReplyMode::On => false,
             ReplyMode::Off => true,
@@ -205,6 +206,13 @@ impl Engine {
             protocol: session.map_or(Protocol::Resp2, |session| session.protocol),
             no_touch: session.is_some_and(|session| session.no_touch),
             slot: session.and_then(|session| session.slot),
+        }
+    }
+
+    /// A command that may have waited elsewhere is answered.
+    pub fn count_answered(&mut self, client: ClientId) {
+        if let Some(session) = self.world.sessions.get_mut(client) {
+            session.commands += 1;
         }
     }
 

@@ -8,6 +8,7 @@ use super::observe::Histogram;
 use super::world::{CommandStats, World};
 use crate::command::Entry;
 use crate::command::spec::Flags;
+use crate::exec::Now;
 
 /// Words up to which a command of constant cost is taken to be quick.
 const WORDS: usize = 8;
@@ -20,6 +21,8 @@ pub(super) const LARGE_REPLY: usize = 64 * 1024;
 pub struct Stopwatch {
     /// When the running command, or the row, began. Monotonic microseconds.
     began_us: u64,
+    /// When the turn began, or the slice of background work.
+    turn_began_us: u64,
     /// The commands of the row so far.
     row: Vec<u16>,
 }
@@ -27,6 +30,7 @@ pub struct Stopwatch {
 impl Stopwatch {
     pub fn start(&mut self, now_us: u64) {
         self.began_us = now_us;
+        self.turn_began_us = now_us;
     }
 }
 
@@ -75,6 +79,14 @@ impl World {
             odd = odd.saturating_sub(calls);
         }
         self.stopwatch.row.clear();
+    }
+
+    /// The time as it is by now, `turn` being what it was when the turn began.
+    pub(super) fn time_since(&self, turn: Now) -> Now {
+        let passed_us = self.host.clock_us().saturating_sub(self.stopwatch.turn_began_us);
+        Now {
+            us: turn.us + passed_us,
+        }
     }
 
     /// Ends the turn's last row; the time of now. A turn without quick commands has no row, and reads the clock

@@ -332,6 +332,13 @@ impl Db<'_> {
         self.shard.interest.touch(self.index, key.bytes);
     }
 
+    /// What was done since the shard counted `before` counts as so many changes: as Valkey counts them, for
+    /// those who compare `rdb_changes_since_last_save`.
+    #[inline]
+    pub fn recount(&mut self, before: u64, changes: usize) {
+        self.shard.stats.changes = before + changes as u64;
+    }
+
     /// A keyspace event, if somebody configured its class.
     #[inline]
     pub fn notify(&mut self, class: Classes, name: &'static str, key: Key<'_>) {

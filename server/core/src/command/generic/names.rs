@@ -13,8 +13,10 @@ pub(super) fn rename(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         return Err(NO_SUCH_KEY.into());
     }
     if from.bytes != to.bytes {
+        let before = x.db.shard.stats.changes;
         x.db.delete(to);
         move_within(x, args);
+        x.db.recount(before, 1);
     }
     x.reply.ok();
     Ok(())
@@ -27,7 +29,9 @@ pub(super) fn renamenx(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     }
     let is_free = from.bytes != to.bytes && !x.db.is_live(to);
     if is_free {
+        let before = x.db.shard.stats.changes;
         move_within(x, args);
+        x.db.recount(before, 1);
     }
     x.reply.count(usize::from(is_free));
     Ok(())
@@ -49,9 +53,11 @@ pub(super) fn move_to(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     }
     let moves = x.db.is_live(key) && !x.db.other(target).is_live(key);
     if moves {
+        let before = x.db.shard.stats.changes;
         x.db.rename(key, target, key);
         x.db.notify(Classes::GENERIC, "move_from", key);
         x.db.other(target).notify(Classes::GENERIC, "move_to", key);
+        x.db.recount(before, 1);
     }
     x.reply.count(usize::from(moves));
     Ok(())
@@ -77,12 +83,14 @@ pub(super) fn copy(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         return Err(SAME_OBJECT.into());
     }
     let mut copies = x.db.find(from).is_some();
+    let before = x.db.shard.stats.changes;
     if copies && x.db.other(target).is_live(to) {
         copies = replace && x.db.other(target).delete(to);
     }
     if copies {
         x.db.copy(from, target, to);
         x.db.other(target).notify(Classes::GENERIC, "copy_to", to);
+        x.db.recount(before, 1);
     }
     x.reply.count(usize::from(copies));
     Ok(())

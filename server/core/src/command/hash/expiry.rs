@@ -97,7 +97,7 @@ fn expire(x: &mut Exec<'_>, args: Args<'_>, unit: Unit, command: &str) -> Outcom
         return Ok(());
     };
     x.reply.array(args.len() - first);
-    let (mut timed, mut gone) = (false, false);
+    let (mut timed, mut gone) = (0, 0);
     for name in args.iter_from(first) {
         let Some(field) = writer.get(name) else {
             x.reply.integer(ABSENT);
@@ -107,20 +107,21 @@ fn expire(x: &mut Exec<'_>, args: Args<'_>, unit: Unit, command: &str) -> Outcom
             x.reply.integer(0);
         } else if when <= now_ms {
             writer.remove(name);
-            gone = true;
+            gone += 1;
             x.reply.integer(2);
         } else {
             writer.set_time(name, Some(when));
-            timed = true;
+            timed += 1;
             x.reply.integer(1);
         }
     }
     let finished = writer.finish();
-    match (timed, gone) {
-        (true, _) => settle(&mut x.db, key, finished, &["hexpire"]),
-        (_, true) => settle(&mut x.db, key, finished, &["hexpired"]),
-        _ => {}
-    }
+    let event = match (timed, gone) {
+        (0, 0) => return Ok(()),
+        (0, _) => "hexpired",
+        _ => "hexpire",
+    };
+    settle(&mut x.db, key, finished, &[event], timed + gone);
     Ok(())
 }
 
@@ -137,21 +138,21 @@ pub(super) fn hpersist(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         return Ok(());
     };
     x.reply.array(args.len() - first);
-    let mut changed = false;
+    let mut changed = 0;
     for name in args.iter_from(first) {
         match writer.get(name).map(|field| field.expire_at_ms) {
             None => x.reply.integer(ABSENT),
             Some(None) => x.reply.integer(NO_TIME),
             Some(Some(_)) => {
                 writer.set_time(name, None);
-                changed = true;
+                changed += 1;
                 x.reply.integer(1);
             }
         }
     }
     let finished = writer.finish();
-    if changed {
-        settle(&mut x.db, key, finished, &["hpersist"]);
+    if changed > 0 {
+        settle(&mut x.db, key, finished, &["hpersist"], changed);
     }
     Ok(())
 }

@@ -125,7 +125,7 @@ pub(super) fn hsetex(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     let finished = writer.finish();
     let events = ["hexpired", "hset", "hexpire"];
     let events = &events[usize::from(!overdue)..if when.is_some() { 3 } else { 2 }];
-    settle(&mut x.db, key, finished, events);
+    settle(&mut x.db, key, finished, events, (args.len() - first) / 2);
     Ok(())
 }
 
@@ -135,13 +135,13 @@ fn drop_fields(x: &mut Exec<'_>, args: Args<'_>, first: usize) {
     let key = x.db.key(args.get(1));
     let events = ["hset", "hexpire", "hexpired"];
     if let Some(mut writer) = x.db.open_hash(key) {
-        let mut removed = false;
+        let mut removed = 0;
         for at in (first..args.len()).step_by(2) {
-            removed |= writer.remove(args.get(at)) != Before::Absent;
+            removed += usize::from(writer.remove(args.get(at)) != Before::Absent);
         }
         let finished = writer.finish();
-        if removed {
-            settle(&mut x.db, key, finished, &events);
+        if removed > 0 {
+            settle(&mut x.db, key, finished, &events, removed);
             return;
         }
     }
@@ -167,6 +167,7 @@ pub(super) fn hgetex(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         return Ok(());
     };
     let mut event: Option<&'static str> = None;
+    let mut changed = 0;
     for name in args.iter_from(first) {
         let Some(field) = writer.get(name) else {
             x.reply.null();
@@ -178,21 +179,24 @@ pub(super) fn hgetex(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
             Some(at) if at <= now.ms() => {
                 writer.remove(name);
                 event = Some("hexpired");
+                changed += 1;
             }
             Some(at) => {
                 writer.set_time(name, Some(at));
                 event = Some("hexpire");
+                changed += 1;
             }
             None if timed && options.time == Time::Word => {
                 writer.set_time(name, None);
                 event = Some("hpersist");
+                changed += 1;
             }
             None => {}
         }
     }
     let finished = writer.finish();
     if let Some(event) = event {
-        settle(&mut x.db, key, finished, &[event]);
+        settle(&mut x.db, key, finished, &[event], changed);
     }
     Ok(())
 }
@@ -206,20 +210,20 @@ pub(super) fn hgetdel(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         args.iter_from(first).for_each(|_| x.reply.null());
         return Ok(());
     };
-    let mut removed = false;
+    let mut removed = 0;
     for name in args.iter_from(first) {
         match writer.get(name) {
             None => x.reply.null(),
             Some(field) => {
                 x.reply.bulk(field.value);
                 writer.remove(name);
-                removed = true;
+                removed += 1;
             }
         }
     }
     let finished = writer.finish();
-    if removed {
-        settle(&mut x.db, key, finished, &["hdel"]);
+    if removed > 0 {
+        settle(&mut x.db, key, finished, &["hdel"], removed);
     }
     Ok(())
 }

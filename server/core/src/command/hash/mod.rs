@@ -16,8 +16,9 @@ pub use rows::COMMANDS;
 use crate::keyspace::{Classes, Db, Finished, Key};
 
 /// What follows a change of a hash: the index of times, the touch, the events in order, and the end of the
-/// key if nothing is left.
-fn settle(db: &mut Db<'_>, key: Key<'_>, finished: Finished, events: &[&'static str]) {
+/// key if nothing is left. `changes`: fields that were stored, timed or removed.
+fn settle(db: &mut Db<'_>, key: Key<'_>, finished: Finished, events: &[&'static str], changes: usize) {
+    let before = db.shard.stats.changes;
     let empty = db.finish_hash(key, finished);
     if !empty {
         db.touch(key);
@@ -28,4 +29,5 @@ fn settle(db: &mut Db<'_>, key: Key<'_>, finished: Finished, events: &[&'static 
     if empty {
         db.delete_emptied(key);
     }
+    db.recount(before, changes);
 }

@@ -29,7 +29,8 @@ fn store_pairs(x: &mut Exec<'_>, args: Args<'_>, command: &str) -> Result<usize,
         overdue |= before == Before::Overdue;
     }
     let finished = writer.finish();
-    settle(&mut x.db, key, finished, events(overdue, "hset"));
+    let events = events(overdue, "hset");
+    settle(&mut x.db, key, finished, events, (args.len() - 2) / 2);
     Ok(created)
 }
 
@@ -73,6 +74,7 @@ pub(super) fn hsetnx(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         key,
         finished,
         events(before == Before::Overdue, "hset"),
+        1,
     );
     x.reply.integer(1);
     Ok(())
@@ -91,7 +93,7 @@ pub(super) fn hdel(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     }
     let finished = writer.finish();
     if removed > 0 {
-        settle(&mut x.db, key, finished, &["hdel"]);
+        settle(&mut x.db, key, finished, &["hdel"], removed);
     }
     x.reply.count(removed);
     Ok(())
@@ -142,6 +144,7 @@ fn replace(x: &mut Exec<'_>, args: Args<'_>, value: &[u8], event: &'static str) 
     let mut writer = x.db.hash_writer_or_new(key)?;
     let before = writer.set(args.get(2), value, Expiry::Keep);
     let finished = writer.finish();
-    settle(&mut x.db, key, finished, events(before == Before::Overdue, event));
+    let events = events(before == Before::Overdue, event);
+    settle(&mut x.db, key, finished, events, 1);
     Ok(())
 }

@@ -20,34 +20,36 @@ pub(super) fn pfadd(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
             changed?
         }
     };
-    if changed {
+    if changed > 0 {
+        let before = x.db.shard.stats.changes;
         x.db.touch(key);
+        x.db.recount(before, changed);
         x.db.notify(Classes::STRING, "pfadd", key);
     }
-    x.reply.integer(changed.into());
+    x.reply.integer(i64::from(changed > 0));
     Ok(())
 }
 
-/// Raises registers where they stand, and tells each alone.
-fn add_to_dense(db: &mut Db<'_>, key: Key<'_>, args: Args<'_>) -> bool {
+/// Raises registers where they stand, and tells each alone. How many.
+fn add_to_dense(db: &mut Db<'_>, key: Key<'_>, args: Args<'_>) -> usize {
     let tells = db.shard.effects.on();
     let mut raised = Vec::new();
-    let mut changed = false;
+    let mut changed = 0;
     let mut was_fresh = false;
     if let Some(mut slot) = db.find_write(key) {
         let value = slot.bytes_mut();
         for element in args.iter_from(2) {
             let (index, register) = place(element);
             if dense::raise(value, index, register) {
-                changed = true;
+                changed += 1;
                 if tells {
                     raised.push(index);
                 }
             }
         }
-        was_fresh = changed && hyperloglog::set_stale(value);
+        was_fresh = changed > 0 && hyperloglog::set_stale(value);
     }
-    if changed {
+    if changed > 0 {
         let stale = was_fresh.then_some(STALE_AT..STALE_AT + 1);
         let registers = raised.into_iter().map(dense::bytes_of);
         db.tell_edit(key, false, registers.chain(stale));
@@ -55,14 +57,15 @@ fn add_to_dense(db: &mut Db<'_>, key: Key<'_>, args: Args<'_>) -> bool {
     changed
 }
 
-/// Works on a copy, so that a value that turns out to be corrupt is left as it was.
+/// Works on a copy, so that a value that turns out to be corrupt is left as it was. How many registers were
+/// raised; a new key counts as one.
 fn add_to_sparse(
     db: &mut Db<'_>,
     key: Key<'_>,
     args: Args<'_>,
     created: bool,
     value: &mut Vec<u8>,
-) -> Result<bool, Error> {
+) -> Result<usize, Error> {
     value.clear();
     if created {
         value.extend_from_slice(&hyperloglog::empty());
@@ -70,12 +73,12 @@ fn add_to_sparse(
         value.extend_from_slice(db.peek_string(key));
     }
     let bytes_max = db.shard.limits.hll_sparse_max_bytes;
-    let mut changed = created;
+    let mut changed = usize::from(created);
     for element in args.iter_from(2) {
         let (index, register) = place(element);
-        changed |= hyperloglog::raise(value, index, register, bytes_max)?;
+        changed += usize::from(hyperloglog::raise(value, index, register, bytes_max)?);
     }
-    if changed {
+    if changed > 0 {
         hyperloglog::set_stale(value);
         store(db, key, value);
     }

@@ -139,10 +139,12 @@ pub(super) fn edit<R>(
         all_gone: false,
     };
     let mut replaced = None;
-    let (result, gone);
+    let (result, gone, len_before, len);
     if let Some((Collection::List(list), _)) = slot.boxed() {
         rows.generation = list.generation();
+        len_before = list.len();
         result = change(list, &mut rows);
+        len = list.len();
         gone = rows.all_gone || list.is_empty();
         if !gone && rows.changed && list.fits_packed(false) {
             list.store(&mut scratch.packed);
@@ -151,7 +153,9 @@ pub(super) fn edit<R>(
     } else {
         Packed::new(slot.entry().bytes()).load(&mut scratch.list);
         rows.generation = scratch.list.generation();
+        len_before = scratch.list.len();
         result = change(&mut scratch.list, &mut rows);
+        len = scratch.list.len();
         gone = rows.all_gone || scratch.list.is_empty();
         if gone || !rows.changed {
         } else if scratch.list.fits_packed(true) {
@@ -165,10 +169,14 @@ pub(super) fn edit<R>(
     if let Some(old) = replaced {
         shard.bury(old);
     }
+    let before = db.shard.stats.changes;
     if gone {
         db.delete(key);
+        db.recount(before, len_before);
     } else if changed {
         db.touch(key);
+        // What came or went; one that was changed or moved in its place.
+        db.recount(before, len.abs_diff(len_before).max(1));
     }
     Ok(Some(Edited {
         result,
@@ -204,6 +212,7 @@ pub(super) fn edit_or_create<R>(
         all_gone: false,
     };
     let result = change(&mut scratch.list, &mut rows);
+    let (before, len) = (db.shard.stats.changes, scratch.list.len());
     if scratch.list.fits_packed(true) {
         scratch.list.store(&mut scratch.packed);
         db.put(key, kind::LIST, NewValue::Bytes(&scratch.packed), Expiry::Clear);
@@ -218,6 +227,7 @@ pub(super) fn edit_or_create<R>(
     }
     db.shard.lists = scratch;
     db.touch(key);
+    db.recount(before, len);
     Ok(result)
 }
 

@@ -79,6 +79,7 @@ pub(super) fn move_element(x: &mut Exec<'_>, args: Args<'_>, ends: Ends) -> Resu
             }),
         );
     } else {
+        let before = x.db.shard.stats.changes;
         edit_or_create(&mut x.db, target, |list, rows| {
             list.before_adding(rows.fill, moved.len(), 1);
             list.push(ends.to, &moved, rows.fill, rows);
@@ -89,6 +90,7 @@ pub(super) fn move_element(x: &mut Exec<'_>, args: Args<'_>, ends: Ends) -> Resu
             list.after_removing(rows.fill);
         })?;
         removed(&mut x.db, source, ends.from, edited);
+        x.db.recount(before, 1);
     }
     x.reply.bulk(&moved);
     x.db.shard.lists.moved = moved;

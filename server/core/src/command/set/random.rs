@@ -34,7 +34,7 @@ pub(super) fn spop(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         .sample(random, |member| picked.extend_from_slice(member));
     writer.remove(&picked);
     let empty = writer.view().is_empty();
-    removed_from(&mut x.db, key, empty, "spop");
+    removed_from(&mut x.db, key, empty, "spop", 1);
     x.reply.bulk(&picked);
     Ok(())
 }
@@ -53,7 +53,9 @@ fn spop_many(x: &mut Exec<'_>, args: Args<'_>, count: u64) -> Outcome {
         x.reply.set(len as usize);
         writer.view().for_each(|member| x.reply.bulk(member));
         x.db.notify(Classes::SET, "spop", key);
+        let before = x.db.shard.stats.changes;
         x.db.delete_emptied(key);
+        x.db.recount(before, len as usize);
         return Ok(());
     }
     let picked = distinct(writer.view(), count, &mut random);
@@ -62,7 +64,7 @@ fn spop_many(x: &mut Exec<'_>, args: Args<'_>, count: u64) -> Outcome {
         writer.remove(member);
         x.reply.bulk(member);
     }
-    removed_from(&mut x.db, key, false, "spop");
+    removed_from(&mut x.db, key, false, "spop", picked.len());
     Ok(())
 }
 

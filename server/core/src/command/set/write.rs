@@ -9,7 +9,9 @@ pub(super) fn sadd(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     let key = x.db.key(args.get(1));
     let added = add_all(&mut x.db, key, args, 2)?;
     if added > 0 {
+        let before = x.db.shard.stats.changes;
         x.db.touch(key);
+        x.db.recount(before, added);
         x.db.notify(Classes::SET, "sadd", key);
     }
     x.reply.count(added);
@@ -49,14 +51,15 @@ pub(super) fn srem(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     }
     let empty = writer.view().is_empty();
     if removed > 0 {
-        removed_from(&mut x.db, key, empty, "srem");
+        removed_from(&mut x.db, key, empty, "srem", removed);
     }
     x.reply.count(removed);
     Ok(())
 }
 
-/// What follows the removal of members: touch, event, and the end of a set without members.
-pub(super) fn removed_from(db: &mut Db<'_>, key: Key<'_>, empty: bool, event: &'static str) {
+/// What follows the removal of so many members: touch, event, and the end of a set without members.
+pub(super) fn removed_from(db: &mut Db<'_>, key: Key<'_>, empty: bool, event: &'static str, removed: usize) {
+    let before = db.shard.stats.changes;
     if !empty {
         db.touch(key);
     }
@@ -64,6 +67,7 @@ pub(super) fn removed_from(db: &mut Db<'_>, key: Key<'_>, empty: bool, event: &'
     if empty {
         db.delete_emptied(key);
     }
+    db.recount(before, removed);
 }
 
 pub(super) fn smove(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
@@ -86,7 +90,7 @@ pub(super) fn smove(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     }
     writer.remove(member);
     let empty = writer.view().is_empty();
-    removed_from(&mut x.db, source, empty, "srem");
+    removed_from(&mut x.db, source, empty, "srem", 1);
     if x.db.find_write(destination).is_none() {
         x.db.create_set(destination);
     }

@@ -104,7 +104,9 @@ fn add(x: &mut Exec<'_>, args: Args<'_>, options: Options) -> Outcome {
             return Err(NOT_A_NUMBER.into());
         }
         if tally.added + tally.updated > 0 {
+            let before = x.db.shard.stats.changes;
             x.db.touch(key);
+            x.db.recount(before, tally.added + tally.updated);
             x.db.notify(
                 Classes::SORTED_SET,
                 if options.increment { "zincr" } else { "zadd" },

@@ -152,7 +152,7 @@ fn pop_first<'k>(
 /// Pops up to `count` members, at least one, of a sorted set that exists.
 fn pop(x: &mut Exec<'_>, key: Key<'_>, end: End, count: usize, shape: Shape) -> Outcome {
     let reply = &mut *x.reply;
-    edit(&mut x.db, key, |mut editor, effects, index| {
+    let popped = edit(&mut x.db, key, |mut editor, effects, index| {
         let view = editor.view();
         let generation = view.generation();
         let count = count.min(view.len());
@@ -189,11 +189,13 @@ fn pop(x: &mut Exec<'_>, key: Key<'_>, end: End, count: usize, shape: Shape) -> 
                 );
             }
         });
+        count
     })?;
     settle(
         &mut x.db,
         key,
         if end == End::Min { "zpopmin" } else { "zpopmax" },
+        popped.unwrap_or(0),
     );
     Ok(())
 }

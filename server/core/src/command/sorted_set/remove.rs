@@ -38,7 +38,7 @@ pub(super) fn zrem(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     })?;
     let removed = removed.unwrap_or(0);
     if removed > 0 {
-        settle(&mut x.db, key, "zrem");
+        settle(&mut x.db, key, "zrem", removed);
     }
     x.reply.count(removed);
     Ok(())
@@ -88,28 +88,32 @@ fn remove(x: &mut Exec<'_>, args: Args<'_>, range: Range<'_>, event: &'static st
     let (removed, is_all) = removed.unwrap_or((0, false));
     match (removed, is_all) {
         (0, _) => {}
-        (_, true) => delete(&mut x.db, key, event),
-        (_, false) => settle(&mut x.db, key, event),
+        (_, true) => delete(&mut x.db, key, event, removed),
+        (_, false) => settle(&mut x.db, key, event, removed),
     }
     x.reply.count(removed);
     Ok(())
 }
 
-/// After members went: tells `event`, and deletes the key if it was the last of them.
-pub(super) fn settle(db: &mut Db<'_>, key: Key<'_>, event: &'static str) {
+/// After so many members went: tells `event`, and deletes the key if it was the last of them.
+pub(super) fn settle(db: &mut Db<'_>, key: Key<'_>, event: &'static str, removed: usize) {
     let is_empty = db
         .find_write(key)
         .is_some_and(|mut slot| super::View::of(&mut slot).is_empty());
     if is_empty {
-        delete(db, key, event);
+        delete(db, key, event, removed);
     } else {
+        let before = db.shard.stats.changes;
         db.touch(key);
+        db.recount(before, removed);
         db.notify(Classes::SORTED_SET, event, key);
     }
 }
 
-fn delete(db: &mut Db<'_>, key: Key<'_>, event: &'static str) {
+fn delete(db: &mut Db<'_>, key: Key<'_>, event: &'static str, removed: usize) {
+    let before = db.shard.stats.changes;
     db.delete(key);
+    db.recount(before, removed);
     db.notify(Classes::SORTED_SET, event, key);
     db.notify(Classes::GENERIC, "del", key);
 }
