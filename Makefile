@@ -37,7 +37,7 @@ bench: setup ## every row of the speed promise beside Valkey, into bench/results
 	RUVIO_VALKEY_SERVER="$(VALKEY)" cargo run --release -p ruvio-bench -- all
 
 docs: ## the book, into docs/book
-	command -v mdbook >/dev/null || cargo install --locked mdbook --version 0.4.52
+	command -v mdbook >/dev/null || cargo install --locked mdbook --version 0.5.4
 	mdbook build docs
 
 compat: setup ## suites that others wrote (RUVIO_CTS_DIR, RUVIO_VALKEY_DIR name their checkouts)

@@ -6,7 +6,7 @@ use super::sum_figures::{self, Level};
 use crate::command::Entry;
 use crate::command::spec::{Join, Route};
 use crate::resp::{Protocol, Reply};
-use crate::text::number::parse_i64;
+use crate::text::number::{parse_i64, parse_u64};
 
 /// What is done with the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub enum How {
     Interleave,
     /// Arrays (or sets) one after the other.
     Concat,
-    /// Bulk strings one after the other.
-    Text,
+    /// Texts of a line a client, by the clients' numbers.
+    Clients,
     /// One of those that are not null, by chance.
     Choose,
     /// Arrays one after the other, without what is there already.
@@ -52,7 +52,7 @@ impl How {
     fn own(entry: &Entry) -> Self {
         match entry.full_name.as_str() {
             "randomkey" => Self::Choose,
-            "client|list" => Self::Text,
+            "client|list" => Self::Clients,
             "client|kill" => Self::Any,
             "info" => Self::Figures(Level::Owners),
             "pubsub|channels" | "pubsub|shardchannels" => Self::Distinct,
@@ -76,7 +76,7 @@ impl How {
             (Self::Concat, None) => concat(parts),
             (Self::Distinct, None) => distinct(parts),
             (Self::Counts, None) => counts(parts),
-            (Self::Text, None) => text(parts),
+            (Self::Clients, None) => clients(parts),
             (Self::Choose, None) => choose(parts, random),
             (Self::Figures(level), None) => figures(parts, level),
         }
@@ -170,9 +170,17 @@ fn counts(parts: &[Vec<u8>]) -> Vec<u8> {
     out.take()
 }
 
-fn text(parts: &[Vec<u8>]) -> Vec<u8> {
-    let texts: Vec<&[u8]> = parts.iter().map(|part| words(part)).collect();
-    as_first(&parts[0], &texts.concat())
+fn clients(parts: &[Vec<u8>]) -> Vec<u8> {
+    let mut lines: Vec<&[u8]> = parts
+        .iter()
+        .flat_map(|part| words(part).split_inclusive(|byte| *byte == b'\n'))
+        .collect();
+    let number = |line: &&[u8]| {
+        let line = line.strip_prefix(b"id=")?;
+        parse_u64(line.split(|byte| *byte == b' ').next()?)
+    };
+    lines.sort_by_key(number);
+    as_first(&parts[0], &lines.concat())
 }
 
 fn figures(parts: &[Vec<u8>], level: Level) -> Vec<u8> {
@@ -287,11 +295,15 @@ mod tests {
             "*2\r\n$1\r\na\r\n$0\r\n\r\n"
         );
         assert_eq!(
-            joined(How::Text, &["$2\r\na\n\r\n", "$2\r\nb\n\r\n"], &[]),
-            "$4\r\na\nb\n\r\n"
+            joined(
+                How::Clients,
+                &["$15\r\nid=2 a\nid=10 b\n\r\n", "$7\r\nid=3 c\n\r\n"],
+                &[]
+            ),
+            "$22\r\nid=2 a\nid=3 c\nid=10 b\n\r\n"
         );
         assert_eq!(
-            joined(How::Text, &["=5\r\ntxt:a\r\n", "=5\r\ntxt:b\r\n"], &[]),
+            joined(How::Clients, &["=5\r\ntxt:a\r\n", "=5\r\ntxt:b\r\n"], &[]),
             "=6\r\ntxt:ab\r\n"
         );
         assert_eq!(

@@ -1,9 +1,10 @@
-//! `PFCOUNT`. Of one key it keeps the answer in the value, which is a change like any other.
+//! `PFCOUNT`. It changes nothing: counting a dense value takes some microseconds, less than telling followers
+//! of a count kept in it. A count that is there and fresh (other servers write one) is used.
 
 use super::form_of;
 use crate::command::Args;
 use crate::exec::{Exec, Outcome};
-use crate::value::hyperloglog::{self, CACHE};
+use crate::value::hyperloglog;
 
 pub(super) fn pfcount(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     let cardinality = if args.len() == 2 {
@@ -29,17 +30,14 @@ pub(super) fn pfcount(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
 
 fn count_one(x: &mut Exec<'_>, args: Args<'_>) -> Result<u64, crate::error::Error> {
     let key = x.db.key(args.get(1));
-    let Some(mut slot) = x.db.find(key) else {
+    let Some(slot) = x.db.find(key) else {
         return Ok(0);
     };
     let form = form_of(&slot)?;
-    let value = slot.bytes_mut();
+    let entry = slot.entry();
+    let value = entry.bytes();
     if let Some(cardinality) = hyperloglog::cached(value) {
         return Ok(cardinality);
     }
-    let cardinality = hyperloglog::cardinality(&hyperloglog::histogram(value, form)?);
-    hyperloglog::set_cached(value, cardinality);
-    x.db.tell_edit(key, false, std::iter::once(CACHE));
-    x.db.touch(key);
-    Ok(cardinality)
+    Ok(hyperloglog::cardinality(&hyperloglog::histogram(value, form)?))
 }

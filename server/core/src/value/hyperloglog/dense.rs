@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{HEADER_BYTES, Registers};
+use super::{HEADER_BYTES, Histogram, Registers};
 
 const REGISTER_MAX: u8 = 63;
 
@@ -50,6 +50,20 @@ pub fn for_each(value: &[u8], mut visit: impl FnMut(usize, u8)) {
             visit(at * 4 + nth, (word >> (6 * nth)) as u8 & REGISTER_MAX);
         }
     }
+}
+
+/// How many registers have which value. Neighbours are counted apart, since most are alike, and a count that
+/// has just been written is slow to be read again.
+pub fn histogram(value: &[u8]) -> Histogram {
+    let mut counts = [[0; 64]; 8];
+    let (sixes, _) = value[HEADER_BYTES..].as_chunks::<6>();
+    for &[a, b, c, d, e, f] in sixes {
+        let word = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
+        for (nth, counts) in counts.iter_mut().enumerate() {
+            counts[(word >> (6 * nth)) as usize & usize::from(REGISTER_MAX)] += 1;
+        }
+    }
+    std::array::from_fn(|register| counts.iter().map(|counts| counts[register]).sum())
 }
 
 /// Writes all registers.

@@ -71,13 +71,6 @@ pub fn cached(value: &[u8]) -> Option<u64> {
     (bytes[7] & STALE_BIT == 0).then(|| u64::from_le_bytes(*bytes))
 }
 
-/// Where the cached cardinality stands.
-pub const CACHE: std::ops::Range<usize> = CACHE_AT..HEADER_BYTES;
-
-pub fn set_cached(value: &mut [u8], cardinality: u64) {
-    value[CACHE].copy_from_slice(&cardinality.to_le_bytes());
-}
-
 /// Marks the cached cardinality as out of date; `true` if it was not before.
 pub fn set_stale(value: &mut [u8]) -> bool {
     let was_fresh = value[STALE_AT] & STALE_BIT == 0;
@@ -87,21 +80,17 @@ pub fn set_stale(value: &mut [u8]) -> bool {
 
 /// How many registers have which value.
 pub fn histogram(value: &[u8], form: Form) -> Result<Histogram, Corrupt> {
-    let mut counts = [0; 64];
     match form {
-        Form::Dense => dense::for_each(value, |_, register| counts[usize::from(register)] += 1),
+        Form::Dense => Ok(dense::histogram(value)),
         Form::Sparse => {
-            let mut total = 0;
+            let (mut counts, mut total) = ([0; 64], 0);
             for run in sparse::runs(value) {
                 counts[usize::from(run.register)] += run.len as u32;
                 total += run.len;
             }
-            if total != REGISTERS {
-                return Err(Corrupt);
-            }
+            (total == REGISTERS).then_some(counts).ok_or(Corrupt)
         }
     }
-    Ok(counts)
 }
 
 /// Raises each of `registers` to what `value` has.

@@ -66,7 +66,7 @@ fn the_cache_is_fresh_until_told_otherwise() {
     assert!(set_stale(&mut value));
     assert!(!set_stale(&mut value));
     assert_eq!(cached(&value), None);
-    set_cached(&mut value, 1 << 40);
+    value[CACHE_AT..HEADER_BYTES].copy_from_slice(&(1u64 << 40).to_le_bytes());
     assert_eq!(cached(&value), Some(1 << 40));
 }
 
