@@ -5,6 +5,7 @@
 
 mod differential;
 mod everywhere;
+mod observed;
 mod pipelines;
 mod pressure;
 mod transactions;

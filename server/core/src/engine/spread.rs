@@ -7,7 +7,6 @@
 
 use super::course::{NO_SHARD, whole_entry};
 use super::session::ClientId;
-use super::sum_figures::Level;
 use super::{Ahead, Engine, Flow, How};
 use crate::command::spec::{Categories, Join, Route};
 use crate::command::{Args, COMMANDS, Entry, OwnedArgs};
@@ -210,7 +209,9 @@ impl Engine {
                 self.execute_ahead(client, args, ahead, now, reply)
             }
             Some(entry) if is_scan(entry) => self.scan_here(client, args, now, reply),
-            Some(entry) if is_of_every_shard(entry) => self.run_on_all(client, args, ahead, now, reply),
+            Some(entry) if is_of_every_shard(whole_entry(entry, args)) => {
+                self.run_on_all(client, args, ahead, now, reply)
+            }
             _ => {
                 match ahead.shard {
                     NO_SHARD => self.select_watched(client),
@@ -260,12 +261,14 @@ impl Engine {
             }
             parts.push(part.take());
         }
-        let how = match ahead.how(args) {
-            How::Figures(_) => How::Figures(Level::Shards),
-            how => how,
-        };
+        let how = ahead.how(args);
         let random = self.shard.random();
-        reply.raw(&how.join(&parts, &[], random));
+        let mut joined = how.of_shards().join(&parts, &[], random);
+        if self.world.topology.owners == 1 && matches!(how, How::Memory(..)) {
+            // There is nobody to join it further.
+            joined = how.join(&[joined], &[], random);
+        }
+        reply.raw(&joined);
         Flow::Continue
     }
 
@@ -308,11 +311,13 @@ pub(super) fn is_scan(entry: &Entry) -> bool {
     entry.spec.route == Route::Everywhere(Join::Own) && entry.full_name == "scan"
 }
 
-/// The command is about every key, so every shard has its part in it; others that go everywhere concern an
-/// owner as a whole.
+/// The command is about every key or its memory, so every shard has its part in it; others that go everywhere
+/// concern an owner as a whole.
 fn is_of_every_shard(entry: &Entry) -> bool {
     matches!(entry.spec.route, Route::Everywhere(_))
-        && (entry.spec.acl.has(Categories::KEYSPACE) || entry.full_name == "info")
+        && (entry.spec.acl.has(Categories::KEYSPACE)
+            || entry.full_name == "info"
+            || entry.full_name.starts_with("memory|"))
 }
 
 /// `*2 $n cursor …` with another cursor. Whatever else it is (an error) stays.

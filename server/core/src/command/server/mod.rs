@@ -6,6 +6,7 @@ mod info;
 mod latency;
 mod lolwut;
 mod memory;
+pub(crate) mod memory_report;
 mod misc;
 mod slowlog;
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::sum_figures::{self, Level};
 use crate::command::Entry;
+use crate::command::server::memory_report::{Answer, MemoryReport};
 use crate::command::spec::{Join, Route};
 use crate::resp::{Protocol, Reply};
 use crate::text::number::{parse_i64, parse_u64};
@@ -32,6 +33,8 @@ pub enum How {
     Counts,
     /// Lines of figures, of the shards of one owner, or of owners.
     Figures(Level),
+    /// Figures about memory: of shards the sum, of owners what is made of it.
+    Memory(Answer, Level),
 }
 
 impl How {
@@ -55,10 +58,22 @@ impl How {
             "client|list" => Self::Clients,
             "client|kill" => Self::Any,
             "info" => Self::Figures(Level::Owners),
+            "memory|stats" => Self::Memory(Answer::Stats, Level::Owners),
+            "memory|doctor" => Self::Memory(Answer::Doctor, Level::Owners),
+            "memory|malloc-stats" => Self::Memory(Answer::Malloc, Level::Owners),
             "pubsub|channels" | "pubsub|shardchannels" => Self::Distinct,
             "pubsub|numsub" | "pubsub|shardnumsub" => Self::Counts,
             "pubsub|numpat" => Self::Sum,
             _ => Self::First,
+        }
+    }
+
+    /// The same for the shards of one owner, whose answer may be a part of another.
+    pub(super) fn of_shards(self) -> Self {
+        match self {
+            Self::Figures(_) => Self::Figures(Level::Shards),
+            Self::Memory(answer, _) => Self::Memory(answer, Level::Shards),
+            how => how,
         }
     }
 
@@ -79,6 +94,7 @@ impl How {
             (Self::Clients, None) => clients(parts),
             (Self::Choose, None) => choose(parts, random),
             (Self::Figures(level), None) => figures(parts, level),
+            (Self::Memory(answer, level), None) => memory(parts, answer, level),
         }
     }
 }
@@ -189,6 +205,35 @@ fn figures(parts: &[Vec<u8>], level: Level) -> Vec<u8> {
         .map(|part| String::from_utf8_lossy(words(part)).into_owned())
         .collect();
     as_first(&parts[0], sum_figures::sum(&texts, level).as_bytes())
+}
+
+fn memory(parts: &[Vec<u8>], answer: Answer, level: Level) -> Vec<u8> {
+    let numbers = |part: &Vec<u8>| {
+        let integer = |element: &[u8]| parse_u64(element.strip_prefix(b":")?.strip_suffix(b"\r\n")?);
+        elements(part).filter_map(integer).collect::<Vec<u64>>()
+    };
+    let mut whole: Option<MemoryReport> = None;
+    let mut out = Reply::default();
+    for numbers in parts.iter().map(numbers) {
+        let Some((protocol, rest)) = numbers.split_first() else {
+            continue;
+        };
+        if *protocol == 3 {
+            out.set_proto(Protocol::Resp3);
+        }
+        match (&mut whole, MemoryReport::of_part(rest)) {
+            (Some(whole), Some(part)) if level == Level::Shards => whole.add_shard(&part),
+            (Some(whole), Some(part)) => whole.add_owner(&part),
+            (None, part) => whole = part,
+            (Some(_), None) => {}
+        }
+    }
+    let whole = whole.unwrap_or_default();
+    match level {
+        Level::Shards => whole.write_part(&mut out),
+        Level::Owners => whole.show(answer, &mut out),
+    }
+    out.take()
 }
 
 fn is_verbatim(part: &[u8]) -> bool {
@@ -319,6 +364,36 @@ mod tests {
         assert_eq!(
             joined(How::Interleave, &parts, &[1, 0, 0, 1]),
             "*4\r\n_\r\n$2\r\n\r\n\r\n$-1\r\n$1\r\nb\r\n"
+        );
+    }
+
+    /// Two shards of one owner, then two owners, of whom the second speaks for a client of RESP3.
+    #[test]
+    fn memory_is_added_by_shard_and_by_owner() {
+        let report = |owner: u64, databases: &[(u64, u64)]| MemoryReport {
+            node: [1000, 50],
+            owner: [owner; 5],
+            shard: [1, 2, 3, 4],
+            databases: databases.to_vec(),
+        };
+        let part = |report: &MemoryReport, protocol| {
+            let mut reply = Reply::new(protocol);
+            report.write_part(&mut reply);
+            reply.take()
+        };
+        let of = |report: &MemoryReport| part(report, Protocol::Resp2);
+        let (one, two) = (report(10, &[(0, 7)]), report(10, &[(0, 1), (3, 9)]));
+        let how = How::Memory(Answer::Malloc, Level::Owners);
+        let mut owner = report(10, &[(0, 8), (3, 9)]);
+        owner.shard = [2, 4, 6, 8];
+        assert_eq!(how.of_shards().join(&[of(&one), of(&two)], &[], 0), of(&owner));
+
+        let other = part(&report(30, &[(0, 1)]), Protocol::Resp3);
+        let text = String::from_utf8(how.join(&[of(&owner), other], &[], 0)).unwrap();
+        assert_eq!(
+            text,
+            "=100\r\ntxt:Taken from the allocator: 40 bytes\nKeys and values: 6 bytes used of 9 mapped\n\
+             Resident: 50 bytes\n\r\n"
         );
     }
 
