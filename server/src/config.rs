@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use ruvio_core::options::text::{Directive, parse_environment, parse_file, parse_flags};
@@ -18,6 +18,8 @@ pub enum Request {
     Serve(Box<Options>),
     /// Print this and end.
     Print(String),
+    /// Print the log in this directory and end.
+    DumpLog(PathBuf),
 }
 
 /// Reads the command line (without the program's name), the environment and the file.
@@ -29,6 +31,10 @@ pub fn read(arguments: &[String]) -> anyhow::Result<Request> {
                 "ruvio-server {}",
                 env!("CARGO_PKG_VERSION")
             )));
+        }
+        Some("--dump-log") => {
+            let directory = arguments.get(1).context("--dump-log wants a directory")?;
+            return Ok(Request::DumpLog(PathBuf::from(directory)));
         }
         _ => {}
     }
@@ -121,7 +127,8 @@ fn help() -> String {
         "Usage: ruvio-server [file | -] [--option value ...]\n\n\
          The file has an option a line, as redis.conf does. Every option may also be set by the environment\n\
          (RUVIO_PORT for port, RUVIO_MAXMEMORY_POLICY for maxmemory-policy). Flags win over the environment,\n\
-         and the environment over the file.\n\n  --help     Show this text.\n  --version  Show the version.\n\nOptions:\n",
+         and the environment over the file.\n\n  --help          Show this text.\n  --version       Show the version.\n  \
+         --dump-log DIR  Print the log in a data directory as text.\n\nOptions:\n",
     );
     for row in ROWS.iter().filter(|row| row.facts.place == Place::Used) {
         let default = if row.default.is_empty() {

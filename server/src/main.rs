@@ -7,11 +7,14 @@ mod logging;
 mod owner;
 mod owners;
 
+use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
 use ruvio_core::options::text::{Directive, Origin};
 use ruvio_core::options::{Id, Options};
+use ruvio_server::wal::{self, disk::Folder};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -29,6 +32,7 @@ fn main() -> anyhow::Result<()> {
             println!("{text}");
             return Ok(());
         }
+        Request::DumpLog(directory) => return dump_log(&directory),
         Request::Serve(options) => *options,
     };
     logging::start(&options.shown_by(Id::LogLevel));
@@ -50,6 +54,19 @@ fn main() -> anyhow::Result<()> {
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Prints the log of a data directory, or of the folder of segments itself.
+fn dump_log(directory: &Path) -> anyhow::Result<()> {
+    let inside = directory.join("wal");
+    let folder = if inside.is_dir() { &inside } else { directory };
+    let out = &mut std::io::BufWriter::new(std::io::stdout().lock());
+    let dumped = wal::dump(&Folder::read_only(folder), out).and_then(|()| out.flush());
+    match dumped {
+        // Whoever read it has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.with_context(|| format!("cannot print the log in {}", folder.display())),
+    }
 }
 
 /// Raises the limit of open files, or lowers `maxclients` to what the system allows.

@@ -1,0 +1,4 @@
+//! The parts of a node that stand by themselves, for its binary, its tests and its benchmarks.
+
+pub mod datadir;
+pub mod wal;

@@ -1,0 +1,362 @@
+//! The log at work: what was recovered is made whole, two threads are started, and owners get their lanes.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::ahead::{self, Ahead, Sizes};
+use super::catalog::Listed;
+use super::counters::{Counters, Counts};
+use super::disk::Disk;
+use super::failure::{Fatal, ReadError};
+use super::ids::{ClusterId, LogIndex, Position, ShardId};
+use super::lane::{Bounds, Lane, Wake};
+use super::recover::Recovery;
+use super::room::{Reserve, Room};
+use super::scan::{Pin, Scan};
+use super::segment::{self, HEADER_BYTES, Header, Segment};
+use super::shared::{Seat, Shared};
+use super::writer::{SyncMode, Writer};
+
+/// While the disk is full, the filler looks this often whether it still is.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    pub sync: SyncMode,
+    pub segment_bytes: u64,
+    /// How far zeros are kept ahead of the writer.
+    pub ahead_bytes: u64,
+    /// Given up when the disk is full, for what owners have already executed.
+    pub reserve_bytes: u64,
+    /// Of each lane.
+    pub bounds: Bounds,
+}
+
+impl Settings {
+    /// The sizes of a node; `lanes` share what may wait. The reserve takes all of it.
+    pub fn new(sync: SyncMode, lanes: usize) -> Self {
+        const WAITING_BYTES: usize = 32 << 20;
+        Self {
+            sync,
+            segment_bytes: 64 << 20,
+            ahead_bytes: 4 << 20,
+            reserve_bytes: (WAITING_BYTES + (8 << 20)) as u64,
+            bounds: Bounds {
+                records: 16 << 10,
+                bytes: WAITING_BYTES / lanes.max(1),
+            },
+        }
+    }
+}
+
+/// An owner: its shards and how it is told that something was completed.
+pub struct Seating {
+    pub shards: Vec<ShardId>,
+    pub wake: Arc<dyn Wake>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("the log holds shard {} which no owner has: the number of shards was changed", .0.0)]
+    Homeless(ShardId),
+    #[error(transparent)]
+    Fatal(#[from] Fatal),
+    #[error("cannot start a thread of the log: {0}")]
+    Thread(std::io::Error),
+}
+
+/// A running log.
+pub struct Wal {
+    disk: Arc<dyn Disk>,
+    cluster: ClusterId,
+    shared: Arc<Shared>,
+    ahead: Arc<Ahead>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// The parts of a log, before its threads run.
+pub(super) struct Parts {
+    pub shared: Arc<Shared>,
+    pub ahead: Arc<Ahead>,
+    pub writer: Writer,
+}
+
+impl Recovery {
+    /// Cuts what has to be cut, and starts the log's threads. A lane for each seating, in their order.
+    pub fn start(self, settings: &Settings, seatings: Vec<Seating>) -> Result<Wal, StartError> {
+        let (disk, cluster) = (Arc::clone(&self.disk), self.cluster);
+        let parts = self.assemble(settings, seatings)?;
+        let (shared, ahead) = (parts.shared, parts.ahead);
+        let threads = vec![
+            spawn("log-writer", {
+                let (shared, ahead) = (Arc::clone(&shared), Arc::clone(&ahead));
+                move || write(parts.writer, &shared, &ahead)
+            })?,
+            spawn("log-filler", {
+                let (shared, ahead) = (Arc::clone(&shared), Arc::clone(&ahead));
+                move || fill(&shared, &ahead)
+            })?,
+        ];
+        Ok(Wal {
+            disk,
+            cluster,
+            shared,
+            ahead,
+            threads,
+        })
+    }
+
+    pub(super) fn assemble(self, settings: &Settings, seatings: Vec<Seating>) -> Result<Parts, StartError> {
+        let homeless = self
+            .shards
+            .keys()
+            .find(|shard| !seatings.iter().any(|seating| seating.shards.contains(shard)));
+        if let Some(shard) = homeless {
+            return Err(StartError::Homeless(*shard));
+        }
+        let counters = Arc::new(Counters::default());
+        let reserve = Reserve::new(
+            Arc::clone(&self.disk),
+            Arc::clone(&counters),
+            settings.reserve_bytes,
+        );
+        let (mut catalog, shards) = (self.catalog.clone(), self.shards.clone());
+        let (disk, cluster) = (Arc::clone(&self.disk), self.cluster);
+        let (segment, at, epoch) = self.make_whole()?;
+        if catalog.segments().next().is_none() {
+            catalog.add_segment(Listed {
+                sequence: segment.sequence,
+                epoch: segment.epoch,
+                end: HEADER_BYTES,
+            });
+        }
+        reserve.hold().map_err(Fatal::io("set aside", "reserve"))?;
+        let (mut seats, mut states) = (Vec::new(), Vec::new());
+        for mut seating in seatings {
+            seating.shards.sort_unstable();
+            let known: Vec<_> = seating
+                .shards
+                .iter()
+                .map(|shard| (*shard, shards.get(shard).cloned().unwrap_or_default()))
+                .collect();
+            states.push(known.iter().map(|(_, state)| state.clone()).collect());
+            seats.push(Seat {
+                lane: Arc::new(Lane::new(settings.bounds, known)),
+                wake: seating.wake,
+            });
+        }
+        let shared = Arc::new(Shared::new(seats, Arc::clone(&counters), catalog));
+        let sizes = Sizes {
+            segment: settings.segment_bytes,
+            ahead: settings.ahead_bytes,
+        };
+        let position = (Arc::clone(&segment), at, epoch);
+        let ahead = Arc::new(Ahead::new(
+            disk,
+            cluster,
+            sizes,
+            Arc::new(reserve),
+            counters,
+            position,
+        ));
+        let writer = Writer::new(
+            Arc::clone(&shared),
+            Arc::clone(&ahead),
+            settings.sync,
+            (segment, at),
+            states,
+        );
+        Ok(Parts {
+            shared,
+            ahead,
+            writer,
+        })
+    }
+
+    /// The only changes that a start makes: leftovers go, and the last segment ends where its records do.
+    /// The segment to go on in, where, and the largest epoch.
+    fn make_whole(self) -> Result<(Arc<Segment>, u64, u64), Fatal> {
+        let names = self.disk.list().map_err(Fatal::io("list", "the folder"))?;
+        let leftovers = names.into_iter().filter(|name| ahead::is_leftover(name));
+        let unused = self.unused.iter().map(|sequence| segment::name(*sequence));
+        for name in unused.chain(leftovers) {
+            self.disk.remove(&name).map_err(Fatal::io("remove", &name))?;
+        }
+        if let Some(torn) = self.torn() {
+            tracing::warn!(
+                at = %torn.at, why = %torn.why,
+                "the tail of the log is torn, as a power cut leaves it; it is cut there: nothing behind it was acknowledged"
+            );
+        }
+        let last = self.catalog.segments().next_back().copied();
+        let (segment, at, epoch) = match last {
+            None => {
+                let header = Header {
+                    cluster: self.cluster,
+                    sequence: 1,
+                    epoch: self.epoch_max + 1,
+                };
+                let first = ahead::make_first(&*self.disk, &header)?;
+                (first, HEADER_BYTES, header.epoch)
+            }
+            Some(last) => {
+                let name = segment::name(last.sequence);
+                let segment = Segment::open(&*self.disk, self.cluster, last.sequence, last.epoch)
+                    .map_err(Fatal::io("open", &name))?;
+                let file = &segment.file;
+                file.truncate(last.end).map_err(Fatal::io("cut", &name))?;
+                // What was read may have been in memory only.
+                file.sync_all().map_err(Fatal::io("sync", &name))?;
+                (segment, last.end, self.epoch_max)
+            }
+        };
+        self.disk
+            .sync_names()
+            .map_err(Fatal::io("sync the folder of", segment::name(segment.sequence)))?;
+        Ok((Arc::new(segment), at, epoch))
+    }
+}
+
+impl Wal {
+    /// The lane of a seating, by its place.
+    pub fn lane(&self, place: usize) -> Arc<Lane> {
+        Arc::clone(&self.shared.lanes[place].lane)
+    }
+
+    /// Whether owners may take writes; to be asked before a write is executed.
+    pub fn room(&self) -> Room {
+        self.ahead.reserve.room()
+    }
+
+    /// The same question for a thread that does not hold the log.
+    pub fn reserve(&self) -> Arc<Reserve> {
+        Arc::clone(&self.ahead.reserve)
+    }
+
+    /// Why the log has ended by itself. The process has to end then.
+    pub fn failure(&self) -> Option<&Fatal> {
+        self.shared.failure()
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.shared.counters.read()
+    }
+
+    /// Where the first record stands, and where the last written one ends.
+    pub fn extent(&self) -> (Position, Position) {
+        let catalog = self.shared.catalog();
+        (catalog.head(), catalog.tail())
+    }
+
+    /// The living entries of a shard: first and last index.
+    pub fn range(&self, shard: ShardId) -> Option<(LogIndex, LogIndex)> {
+        let catalog = self.shared.catalog();
+        Some((catalog.first(shard)?, catalog.last(shard)?))
+    }
+
+    /// Living entries of all shards from a position on, where a record has to begin, to what is written now.
+    pub fn scan(&self, from: Position) -> Scan {
+        let mut catalog = self.shared.catalog();
+        let snapshot = catalog.clone();
+        let pin = Pin::new(self.shared.catalog_handle(), &mut catalog, from.segment);
+        drop(catalog);
+        let from = from.max(snapshot.head());
+        Scan::new(&self.disk, self.cluster, snapshot, from, None, Some(pin))
+    }
+
+    /// Living entries of one shard from an index on.
+    pub fn entries(&self, shard: ShardId, from: LogIndex) -> Result<Scan, ReadError> {
+        let mut catalog = self.shared.catalog();
+        let at = match catalog.find(shard, from) {
+            Some(run) => Position {
+                segment: run.segment,
+                offset: run.offset,
+            },
+            None if catalog.last(shard).is_none_or(|last| from > last) => catalog.tail(),
+            None => return Err(ReadError::Gone { shard, index: from }),
+        };
+        let snapshot = catalog.clone();
+        let pin = Pin::new(self.shared.catalog_handle(), &mut catalog, at.segment);
+        drop(catalog);
+        let only = Some((shard, from));
+        Ok(Scan::new(&self.disk, self.cluster, snapshot, at, only, Some(pin)))
+    }
+
+    /// Writes, syncs and completes what waits, and ends the threads. The failure, if there was one.
+    pub fn stop(mut self) -> Result<(), Fatal> {
+        self.end_threads();
+        let shared = Arc::clone(&self.shared);
+        drop(self);
+        Arc::try_unwrap(shared)
+            .ok()
+            .and_then(Shared::into_failure)
+            .map_or(Ok(()), Err)
+    }
+
+    fn end_threads(&mut self) {
+        self.shared.stop();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the log panicked");
+            }
+        }
+    }
+}
+
+impl Drop for Wal {
+    fn drop(&mut self) {
+        self.end_threads();
+    }
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StartError> {
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(body)
+        .map_err(StartError::Thread)
+}
+
+fn write(mut writer: Writer, shared: &Shared, ahead: &Ahead) {
+    let started = Instant::now();
+    for seat in &shared.lanes {
+        seat.lane.set_writer(std::thread::current());
+    }
+    let result = loop {
+        if shared.has_failed() {
+            break Ok(());
+        }
+        let stopping = shared.stopping();
+        if stopping {
+            shared.refuse();
+            break writer.close(started.elapsed());
+        }
+        match writer.turn(started.elapsed()) {
+            Ok(true) => {}
+            Ok(false) => match writer.due_in(started.elapsed()) {
+                Some(left) => std::thread::park_timeout(left),
+                None => std::thread::park(),
+            },
+            Err(fatal) => break Err(fatal),
+        }
+    };
+    if let Err(fatal) = result {
+        tracing::error!(%fatal, "the log has failed");
+        shared.fail(fatal);
+    }
+    ahead.stop();
+}
+
+fn fill(shared: &Shared, ahead: &Ahead) {
+    while !ahead.stopped() {
+        match ahead.step() {
+            Ok(true) => {}
+            Ok(false) => ahead.wait(LOOK_AGAIN),
+            Err(fatal) => {
+                tracing::error!(%fatal, "the log has failed");
+                shared.fail(fatal);
+                ahead.fail();
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What the log knows of a shard beside its entries, and the order that its records have to keep.
+//!
+//! The writer and the recovery apply the same records to the same state, so that a segment can restate it
+//! and the segments before it can go.
+
+use super::ids::{LogId, LogIndex, Vote};
+use super::record::{Kind, Record};
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ShardState {
+    /// Entries up to this one are in the image.
+    pub purged: LogId,
+    /// The last index that is taken, by an entry or by what was purged.
+    pub last: LogIndex,
+    pub vote: Vote,
+    pub committed: LogId,
+    pub membership: Option<(LogId, Vec<u8>)>,
+}
+
+/// A record that cannot follow on those before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum OutOfOrder {
+    #[error("entry {found} follows on entry {}", .last.0)]
+    Entry { last: LogIndex, found: LogId },
+    #[error("a truncation from {} although all up to {purged} is in the image", .from.0)]
+    Truncate { from: LogIndex, purged: LogId },
+    #[error("a record of this kind has no place here")]
+    Kind,
+}
+
+impl ShardState {
+    pub fn apply(&mut self, record: &Record<'_>) -> Result<(), OutOfOrder> {
+        match record.kind {
+            Kind::Entry | Kind::RaftEntry => {
+                if record.id.index != self.last.next() {
+                    return Err(OutOfOrder::Entry {
+                        last: self.last,
+                        found: record.id,
+                    });
+                }
+                self.last = record.id.index;
+            }
+            Kind::Vote => self.vote = record.vote(),
+            Kind::Truncate => {
+                let from = record.id.index;
+                if from <= self.purged.index {
+                    return Err(OutOfOrder::Truncate {
+                        from,
+                        purged: self.purged,
+                    });
+                }
+                self.last = self.last.min(LogIndex(from.0 - 1));
+            }
+            Kind::Purge => {
+                self.purged = self.purged.max(record.id);
+                self.last = self.last.max(record.id.index);
+            }
+            Kind::Committed => self.committed = record.id,
+            Kind::Membership => self.membership = Some((record.id, record.payload.to_vec())),
+            Kind::Open | Kind::Mark => return Err(OutOfOrder::Kind),
+        }
+        Ok(())
+    }
+
+    /// The records that restate all of it, but for the entries.
+    pub fn restated(&self) -> impl Iterator<Item = (Kind, LogId, &[u8])> {
+        let vote = LogId {
+            term: self.vote.term,
+            node: self.vote.node,
+            index: LogIndex(0),
+        };
+        let flag: &[u8] = if self.vote.committed { &[1] } else { &[0] };
+        let purge = (Kind::Purge, self.purged, &[][..]);
+        let committed = (Kind::Committed, self.committed, &[][..]);
+        let membership = self
+            .membership
+            .iter()
+            .map(|(id, bytes)| (Kind::Membership, *id, bytes.as_slice()));
+        [
+            (self.purged != LogId::default()).then_some(purge),
+            (self.vote != Vote::default()).then_some((Kind::Vote, vote, flag)),
+            (self.committed != LogId::default()).then_some(committed),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(membership)
+    }
+}

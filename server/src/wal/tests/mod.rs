@@ -1,0 +1,7 @@
+//! The log on a disk that lies: after every crash, what is read back is what a model says.
+
+mod corruption;
+mod crash;
+mod faults;
+mod model;
+mod reading;
