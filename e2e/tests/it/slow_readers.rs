@@ -130,3 +130,35 @@ fn a_stranger_that_never_reads_is_dropped_early() {
         "four hundred thousand unread answers, and it is still connected"
     );
 }
+
+/// Each class has its own soft limit, and its own time above it.
+#[test]
+fn a_soft_limit_holds_for_its_class_once_its_time_is_over() {
+    let kind = Kind::under_test("RUVIO_SLOW_READERS_AGAINST");
+    let limits = "normal 0 1mb 3600 pubsub 0 1mb 2";
+    let server = Server::start(kind, &["--client-output-buffer-limit", limits]).expect("starts");
+    let mut other = server.client().expect("connects");
+    let payload = vec![b'x'; 16 << 20];
+    other.call(&[&b"SET"[..], b"k", &payload]).expect("sets");
+    let mut subscriber = server.client().expect("connects");
+    subscriber.say("SUBSCRIBE ch").expect("subscribes");
+    let mut reader = server.client().expect("connects");
+    reader.send(&["GET", "k"]).expect("asks");
+    other
+        .call(&[&b"PUBLISH"[..], b"ch", &payload])
+        .expect("publishes");
+    let began = Instant::now();
+    let listeners = |other: &mut Client| other.say("PUBSUB NUMSUB ch").expect("answers").to_string();
+    std::thread::sleep(Duration::from_millis(1000));
+    assert_eq!(listeners(&mut other), "[\"ch\", :1]", "its time is not over");
+    while listeners(&mut other) != "[\"ch\", :0]" {
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "the subscriber is still there"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(is_closed(&mut subscriber));
+    let reply = reader.reply().expect("a normal client has more time");
+    assert_eq!(reply, ruvio_e2e::resp::Value::Bulk(payload));
+}

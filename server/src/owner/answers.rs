@@ -10,7 +10,7 @@ pub struct Answers {
     /// The number of the first in the queue.
     first: u64,
     queue: VecDeque<Answer>,
-    /// Bytes that are here and not yet due.
+    /// Bytes that are here and not yet due, those of parts included.
     held: usize,
 }
 
@@ -61,6 +61,11 @@ impl Answers {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// Bytes that wait here.
+    pub fn held(&self) -> usize {
+        self.held
     }
 
     /// No more commands should be taken on for now.
@@ -130,16 +135,16 @@ impl Answers {
             answer.parts = Vec::new();
             return answer.takes_database;
         }
+        self.held += bytes.len();
         match answer.parts.get_mut(usize::from(part)) {
             None => answer.bytes.extend_from_slice(bytes),
             Some(place) => place.extend_from_slice(bytes),
         }
         if answer.left == 0 && !answer.parts.is_empty() {
             answer.bytes = answer.how.join(&answer.parts, &answer.order, random);
+            let parts: usize = answer.parts.iter().map(Vec::len).sum();
             answer.parts = Vec::new();
-        }
-        if answer.left == 0 {
-            self.held += answer.bytes.len();
+            self.held = (self.held + answer.bytes.len()).saturating_sub(parts);
         }
         answer.takes_database
     }
@@ -211,6 +216,28 @@ mod tests {
         assert_eq!(due(&mut answers), "+first\r\n>pushed\r\n");
         answers.fill(last, 0, b"+last\r\n", 0);
         assert_eq!(due(&mut answers), "+last\r\n");
+    }
+
+    #[test]
+    fn what_is_held_is_what_is_not_yet_taken() {
+        let mut answers = Answers::default();
+        let first = answers.expect(Expected::whole(false));
+        let parts = answers.expect(Expected {
+            how: How::Sum,
+            parts: 2,
+            ..Expected::whole(false)
+        });
+        answers.push(b"+here\r\n");
+        answers.push_before_last(b"+pushed\r\n");
+        assert_eq!(answers.held(), 16);
+        answers.fill(parts, 0, b":10\r\n", 0);
+        assert_eq!(answers.held(), 21);
+        answers.fill(parts, 1, b":90\r\n", 0);
+        assert_eq!(answers.held(), 22, "one hundred");
+        answers.fill(first, 0, b"+first\r\n", 0);
+        assert_eq!(answers.held(), 30);
+        assert_eq!(due(&mut answers).len(), 30);
+        assert_eq!(answers.held(), 0);
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl Owner {
         let mut drop = over(limit.hard_bytes);
         if over(limit.soft_bytes) {
             let since_ms = *connection.over_soft_since_ms.get_or_insert(now.ms());
-            drop |= now.ms().saturating_sub(since_ms) >= limit.soft_seconds * 1000;
+            drop |= now.ms().saturating_sub(since_ms) >= limit.soft_seconds.saturating_mul(1000);
         } else {
             connection.over_soft_since_ms = None;
         }
@@ -106,7 +106,7 @@ impl Owner {
             };
             let (client, hold) = (connection.client, connection.hold);
             let traffic = connection.traffic();
-            let has_output = connection.unsent() > 0;
+            let has_output = connection.output_memory() > 0;
             let mut idle = false;
             if let Some(session) = self.engine.world.sessions.get_mut(client) {
                 // Who sends a long request, or reads a long reply, is not idle.

@@ -217,13 +217,13 @@ impl Connection {
         self.pending.len() - self.sent
     }
 
-    /// Bytes that unread replies really take.
+    /// Bytes that unread replies really take, with those that wait for others before them.
     pub fn output_memory(&self) -> usize {
-        if self.unsent() == 0 {
-            0
-        } else {
-            self.pending.capacity()
-        }
+        let pending = match self.unsent() {
+            0 => 0,
+            _ => self.pending.capacity(),
+        };
+        pending + self.answers.held()
     }
 
     pub fn traffic(&self) -> Traffic {

@@ -344,7 +344,11 @@ impl Owner {
                 connection.closing = true;
                 connection.drop_pending();
             }
-            if connection.unsent() > 0 || connection.closing {
+            if connection.unsent() > 0 {
+                let now = self.engine.shard.now();
+                self.list(range.connection);
+                self.hold_to_output_limit(range.connection, now);
+            } else if connection.closing {
                 self.list(range.connection);
             }
         }
@@ -371,7 +375,9 @@ impl Owner {
     fn deliver(&mut self, current: u32, turn: &mut Turn, now: Now) {
         let mut outbox = std::mem::take(&mut self.engine.world.outbox);
         for parcel in outbox.drain(..) {
-            if let Some(waiting) = self.crossing.waiting.get_mut(&parcel.client) {
+            let waiting = self.crossing.waiting.get_mut(&parcel.client);
+            let is_unanswered = waiting.as_ref().is_some_and(|waiting| waiting.bytes.is_empty());
+            if let Some(waiting) = waiting.filter(|_| parcel.is_answer) {
                 waiting.bytes.extend_from_slice(&parcel.bytes);
                 continue;
             }
@@ -384,12 +390,15 @@ impl Owner {
                 continue;
             };
             // Behind its replies of this turn, if there are any; else it is sent when the turn ends.
-            if connection.hold == Hold::BlockedElsewhere && !connection.answers.is_empty() {
+            let waits = connection.hold == Hold::BlockedElsewhere || is_unanswered;
+            if waits && !connection.answers.is_empty() {
                 // A wait may last for ever, and what is pushed does not wait for it.
                 connection.answers.push_before_last(&parcel.bytes);
                 self.answered.push(index);
+                self.hold_to_output_limit(index, now);
             } else if !connection.answers.is_empty() {
                 connection.answers.push(&parcel.bytes);
+                self.hold_to_output_limit(index, now);
             } else if index == current || connection.has_range {
                 let start = turn.reply.len();
                 turn.reply.raw(&parcel.bytes);

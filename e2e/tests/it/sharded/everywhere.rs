@@ -181,3 +181,38 @@ fn messages_and_events_reach_all_who_listen() -> Result<()> {
     }
     Ok(())
 }
+
+/// Commands for every owner that a pause holds back, and messages that arrive meanwhile: each stays what it is.
+#[test]
+fn a_message_does_not_take_the_place_of_an_answer_that_a_pause_holds_back() -> Result<()> {
+    let server = server()?;
+    let mut listeners = clients(&server)?;
+    let mut publishers = clients(&server)?;
+    let mut other = server.client()?;
+    other.say("SET k v")?;
+    for client in &mut listeners {
+        client.say("HELLO 3")?;
+        client.say("SUBSCRIBE ch")?;
+    }
+    other.say("CLIENT PAUSE 400 ALL")?;
+    for client in &mut listeners {
+        client.send(&["DBSIZE"])?;
+    }
+    for client in &mut publishers {
+        client.send(&["PUBLISH", "ch", "m"])?;
+    }
+    let message = Value::Push(vec![bulk("message"), bulk("ch"), bulk("m")]);
+    for client in &mut listeners {
+        let mut told: Vec<Value> = Vec::new();
+        for _ in 0..=publishers.len() {
+            told.push(client.reply()?);
+        }
+        let answers = told.iter().filter(|value| **value == Value::Integer(1)).count();
+        let messages = told.iter().filter(|value| **value == message).count();
+        assert_eq!((answers, messages), (1, publishers.len()), "{told:?}");
+    }
+    for client in &mut publishers {
+        assert_eq!(client.reply()?, Value::Integer(listeners.len() as i64));
+    }
+    Ok(())
+}

@@ -82,7 +82,7 @@ impl Engine {
             session.commands += 1;
         }
         if !blocked.silent {
-            self.world.send(client, write);
+            self.world.send_answer(client, write);
         }
         self.world.unblocked.push(client);
     }

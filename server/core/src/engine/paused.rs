@@ -124,7 +124,12 @@ impl Engine {
             let flow = self.run_here(client, args.view(), now, &mut reply);
             // What the command sent to its own client goes behind its reply.
             let bytes = reply.take().into();
-            self.world.outbox.insert(before, Parcel { client, bytes });
+            let answer = Parcel {
+                client,
+                is_answer: true,
+                bytes,
+            };
+            self.world.outbox.insert(before, answer);
             match flow {
                 Flow::Continue => self.world.unblocked.push(client),
                 Flow::Blocked => {}

@@ -9,12 +9,13 @@ use crate::exec::Now;
 use crate::keyspace::Shard;
 use crate::keyspace::evict::Policy;
 
-/// A process whose allocator says what the test wants.
-struct Figures(Rc<Cell<usize>>);
+/// A process whose allocator says what the test wants; each look at its clock takes so many microseconds.
+struct Figures(Rc<Cell<usize>>, Cell<u64>, u64);
 
 impl Host for Figures {
     fn clock_us(&self) -> u64 {
-        0
+        self.1.set(self.1.get() + self.2);
+        self.1.get()
     }
 
     fn memory(&self) -> MemoryFigures {
@@ -38,8 +39,13 @@ impl Host for Figures {
 }
 
 fn engine(policy: Policy, limit_bytes: usize) -> (Engine, Rc<Cell<usize>>) {
+    slow_engine(policy, limit_bytes, 0)
+}
+
+fn slow_engine(policy: Policy, limit_bytes: usize, step_us: u64) -> (Engine, Rc<Cell<usize>>) {
     let allocated = Rc::new(Cell::new(0));
-    let mut engine = Engine::new(Shard::new(1, 2), Box::new(Figures(Rc::clone(&allocated))));
+    let figures = Figures(Rc::clone(&allocated), Cell::default(), step_us);
+    let mut engine = Engine::new(Shard::new(1, 2), Box::new(figures));
     engine.shard.set_eviction_policy(policy);
     engine.shard.eviction.limit_bytes = limit_bytes;
     (engine, allocated)
@@ -126,4 +132,31 @@ fn a_pause_holds_keys() {
     run(&mut engine, other, "CLIENT UNPAUSE");
     engine.tick(Now::from_ms(NOW_MS + 6));
     assert_eq!(engine.shard.databases[0].len(), 0);
+}
+
+/// Valkey's limits of time: 0, 500 and 2022 microseconds, and none.
+#[test]
+fn tenacity_is_how_long_one_command_evicts() {
+    let evicted = |tenacity: u64| {
+        let (mut engine, allocated) = slow_engine(Policy::AllKeysLru, 64 << 20, 100);
+        let client = connect(&mut engine);
+        for nth in 0..1000 {
+            run(&mut engine, client, &format!("SET key:{nth} v"));
+        }
+        run(
+            &mut engine,
+            client,
+            &format!(
+                "CONFIG SET maxmemory-policy allkeys-lru maxmemory 1mb maxmemory-eviction-tenacity {tenacity}"
+            ),
+        );
+        allocated.set(2 << 20);
+        run(&mut engine, client, "SET k v");
+        engine.shard.stats.evicted
+    };
+    // Sixteen keys are evicted between two looks at the clock, which take 100 microseconds.
+    assert_eq!(evicted(0), 16);
+    assert_eq!(evicted(10), 6 * 16);
+    assert_eq!(evicted(20), 21 * 16);
+    assert_eq!(evicted(100), 1000);
 }

@@ -157,6 +157,7 @@ fn post(
     for client in listeners {
         if let Some(session) = sessions.get(*client).filter(|session| !session.closing) {
             outbox.push(Parcel {
+                is_answer: false,
                 client: *client,
                 bytes: message.encoded(session.protocol),
             });

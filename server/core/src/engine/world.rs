@@ -20,6 +20,8 @@ use crate::resp::Reply;
 /// Bytes for a client other than the one whose command runs (or pushes to it), in order.
 pub struct Parcel {
     pub client: ClientId,
+    /// It answers a command that has waited; else it answers none.
+    pub is_answer: bool,
     /// Shared by all who are sent the same.
     pub bytes: Rc<[u8]>,
 }
@@ -151,11 +153,21 @@ impl World {
 
     /// Sends bytes written by `write`, in the client's own protocol. Nothing if it is gone.
     pub fn send(&mut self, client: ClientId, write: impl FnOnce(&mut Reply)) {
+        self.send_as(client, false, write);
+    }
+
+    /// The same for the answer to a command that has waited.
+    pub(super) fn send_answer(&mut self, client: ClientId, write: impl FnOnce(&mut Reply)) {
+        self.send_as(client, true, write);
+    }
+
+    fn send_as(&mut self, client: ClientId, is_answer: bool, write: impl FnOnce(&mut Reply)) {
         if let Some(session) = self.sessions.get(client) {
             let mut reply = Reply::new(session.protocol);
             write(&mut reply);
             self.outbox.push(Parcel {
                 client,
+                is_answer,
                 bytes: reply.take().into(),
             });
         }

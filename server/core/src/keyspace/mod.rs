@@ -156,6 +156,11 @@ impl Shard {
         now
     }
 
+    /// The latest time that it has seen.
+    pub fn now(&self) -> Now {
+        Now { us: self.clock_us }
+    }
+
     pub fn next_generation(&mut self) -> u64 {
         self.generation += 1;
         self.generation
