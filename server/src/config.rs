@@ -7,7 +7,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use ruvio_core::options::text::{Directive, parse_environment, parse_file, parse_flags};
+use ruvio_core::options::text::{Directive, Origin, parse_environment, parse_file, parse_flags};
 use ruvio_core::options::{Id, Options, Place, ROWS};
 
 /// Files that include files, at most this deep.
@@ -155,8 +155,19 @@ fn help() -> String {
     text
 }
 
-/// Makes the folder of the data, whatever is to stand in it.
-pub fn make_folder(options: &Options) -> anyhow::Result<()> {
+/// Makes the folder of the data and makes it the one where the process stands: other paths of the configuration
+/// are meant from there, as in Valkey. From now on `dir` tells the whole path.
+pub fn enter_folder(options: &mut Options) -> anyhow::Result<()> {
     let folder = String::from_utf8_lossy(options.text(Id::Dir)).into_owned();
-    std::fs::create_dir_all(Path::new(&folder)).with_context(|| format!("cannot make the folder {folder}"))
+    std::fs::create_dir_all(Path::new(&folder))
+        .with_context(|| format!("cannot make the folder {folder}"))?;
+    let whole = std::fs::canonicalize(&folder)
+        .and_then(|whole| std::env::set_current_dir(&whole).map(|()| whole))
+        .with_context(|| format!("cannot enter the folder {folder}"))?;
+    options.load(&[Directive {
+        name: "dir".into(),
+        words: vec![whole.into_os_string().into_encoded_bytes()],
+        origin: Origin::Flag,
+    }])?;
+    Ok(())
 }

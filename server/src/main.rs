@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use config::Request;
 use host::Node;
-use owner::Listener;
+use owner::{Listener, Local};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -36,7 +36,7 @@ fn main() -> anyhow::Result<()> {
         Request::Serve(options) => *options,
     };
     logging::start(&options.shown_by(Id::LogLevel));
-    config::make_folder(&options)?;
+    config::enter_folder(&mut options)?;
     make_room_for_clients(&mut options)?;
     let listeners = bind(&options)?;
     let node = Arc::new(describe(&listeners)?);
@@ -49,6 +49,10 @@ fn main() -> anyhow::Result<()> {
     // Owners may have ended by themselves; joining them tells why.
     let _ = stop.send(true);
     owners.join()?;
+    let socket = options.shown_by(Id::UnixSocket);
+    if !socket.is_empty() {
+        std::fs::remove_file(&socket).with_context(|| format!("cannot remove {socket}"))?;
+    }
     if let Some(path) = pid_file {
         std::fs::remove_file(&path).with_context(|| format!("cannot remove {path}"))?;
     }
@@ -92,13 +96,13 @@ fn bind(options: &Options) -> anyhow::Result<Vec<Listener>> {
     let backlog = i32::try_from(options.number(Id::TcpBacklog)).unwrap_or(i32::MAX);
     let mut listeners: Vec<Listener> = Vec::new();
     for mut address in config::addresses(options)? {
-        if let (0, Some(first)) = (address.socket.port(), listeners.first()) {
-            address.socket.set_port(first.address.port());
+        if let (0, Some(port)) = (address.socket.port(), listeners.first().and_then(port_of)) {
+            address.socket.set_port(port);
         }
         let bound = check_free(address.socket).and_then(|()| Listener::bind(address.socket, backlog));
         match bound {
             Ok(listener) => {
-                tracing::info!(address = %listener.address, "listening");
+                tracing::info!(address = %listener.local, "listening");
                 listeners.push(listener);
             }
             Err(error) if address.optional && is_missing(&error) => {
@@ -111,7 +115,22 @@ fn bind(options: &Options) -> anyhow::Result<Vec<Listener>> {
         !listeners.is_empty(),
         "none of the addresses of bind is there to listen on"
     );
+    let path = options.shown_by(Id::UnixSocket);
+    if !path.is_empty() {
+        let permissions = options.number(Id::UnixSocketPerm) as u32;
+        let listener = Listener::bind_unix(&path, permissions, backlog)
+            .with_context(|| format!("cannot listen on {path}"))?;
+        tracing::info!(path, "listening");
+        listeners.push(listener);
+    }
     Ok(listeners)
+}
+
+fn port_of(listener: &Listener) -> Option<u16> {
+    match &listener.local {
+        Local::Tcp(address) => Some(address.port()),
+        Local::Unix(_) => None,
+    }
 }
 
 /// `SO_REUSEPORT`, by which owner threads share a port, would let a second server share it too.
@@ -132,14 +151,17 @@ fn is_missing(error: &std::io::Error) -> bool {
 }
 
 fn describe(listeners: &[Listener]) -> anyhow::Result<Node> {
-    let port = listeners[0].address.port();
-    let bound: Vec<String> = listeners
-        .iter()
-        .map(|listener| listener.address.ip().to_string())
-        .collect();
-    let line = format!("name=tcp,bind={},port={port}", bound.join(",bind="));
+    let port = listeners.first().and_then(port_of).unwrap_or(0);
+    let (mut bound, mut lines) = (Vec::new(), Vec::new());
+    for listener in listeners {
+        match &listener.local {
+            Local::Tcp(address) => bound.push(address.ip().to_string()),
+            Local::Unix(path) => lines.push(format!("name=unix,bind={path}")),
+        }
+    }
+    lines.insert(0, format!("name=tcp,bind={},port={port}", bound.join(",bind=")));
     let run_id = format!("{:016x}{:016x}{:08x}", entropy()?, entropy()?, entropy()? as u32);
-    Ok(Node::new(port, vec![line], run_id))
+    Ok(Node::new(port, lines, run_id))
 }
 
 fn write_pid_file(options: &Options) -> anyhow::Result<Option<String>> {

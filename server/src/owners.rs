@@ -45,13 +45,13 @@ pub fn start(
         .map(|_| Inbox::new().map(Arc::new))
         .collect::<Result<_, _>>()?;
     let backlog = i32::try_from(options.number(Id::TcpBacklog)).unwrap_or(i32::MAX);
-    let addresses: Vec<_> = listeners.iter().map(|listener| listener.address).collect();
     let mut sets = vec![listeners];
     for _ in 1..topology.owners {
-        let bind = |address: &_| {
-            Listener::bind(*address, backlog).with_context(|| format!("cannot listen on {address}"))
+        let again = |listener: &Listener| {
+            let again = listener.again(backlog);
+            again.with_context(|| format!("cannot listen on {}", listener.local))
         };
-        sets.push(addresses.iter().map(bind).collect::<Result<_, _>>()?);
+        sets.push(sets[0].iter().map(again).collect::<Result<_, _>>()?);
     }
     let mut threads = Vec::new();
     for (me, listeners) in sets.into_iter().enumerate() {
@@ -104,10 +104,11 @@ impl Place {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
+        let databases = self.options.count(Id::Databases);
         let shards = self
             .topology
             .shards_of(self.topology.me)
-            .map(|_| Ok(Shard::new(entropy()?, entropy()?)))
+            .map(|_| Ok(Shard::with_databases(entropy()?, entropy()?, databases)))
             .collect::<anyhow::Result<Vec<_>>>()?;
         let mut engine = Engine::spread(shards, self.topology, Box::new(Process::new(self.node)?));
         let result = engine.configure(self.options);

@@ -4,6 +4,7 @@ mod bad_input;
 mod command_table;
 mod differential;
 mod every_command;
+mod listening;
 mod sharded;
 mod slow_readers;
 mod suites;

@@ -1,22 +1,42 @@
 //! Where connections come from.
 
+use std::fs::Permissions;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::SocketFlags;
-use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
+use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 
 use super::connection::Connection;
 use super::poll::Poller;
-use super::{Owner, now};
+use super::{LISTENERS, Owner, now};
+
+/// Where one listens.
+#[derive(Clone, Debug)]
+pub enum Local {
+    Tcp(SocketAddr),
+    /// The file's path.
+    Unix(String),
+}
+
+impl std::fmt::Display for Local {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(out),
+            Self::Unix(path) => path.fmt(out),
+        }
+    }
+}
 
 /// A listening socket of one owner. With `SO_REUSEPORT` every owner has its own on the same address, and
-/// the kernel spreads connections over them.
+/// the kernel spreads connections over them; a Unix socket is one that all of them look at.
 pub struct Listener {
     pub fd: OwnedFd,
-    pub address: SocketAddr,
+    pub local: Local,
 }
 
 impl Listener {
@@ -33,8 +53,38 @@ impl Listener {
         let address = socket.local_addr()?.as_socket().unwrap_or(address);
         Ok(Self {
             fd: socket.into(),
-            address,
+            local: Local::Tcp(address),
         })
+    }
+
+    /// A Unix socket in the place of whatever has its name. `permissions`: 0 for those of the process.
+    pub fn bind_unix(path: &str, permissions: u32, backlog: i32) -> io::Result<Self> {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        socket.set_nonblocking(true)?;
+        socket.bind(&SockAddr::unix(path)?)?;
+        if permissions > 0 {
+            std::fs::set_permissions(path, Permissions::from_mode(permissions))?;
+        }
+        socket.listen(backlog)?;
+        Ok(Self {
+            fd: socket.into(),
+            local: Local::Unix(path.into()),
+        })
+    }
+
+    /// The same for another owner.
+    pub fn again(&self, backlog: i32) -> io::Result<Self> {
+        match &self.local {
+            Local::Tcp(address) => Self::bind(*address, backlog),
+            Local::Unix(_) => Ok(Self {
+                fd: self.fd.try_clone()?,
+                local: self.local.clone(),
+            }),
+        }
     }
 }
 
@@ -46,6 +96,8 @@ network itself keeps strangers out.\r\n";
 
 /// Accepted per look at a listener, so that a flood of connections does not starve those that are there.
 const ACCEPTS: usize = 64;
+/// How long nobody is accepted after that has failed.
+const REST: Duration = Duration::from_millis(100);
 
 impl Owner {
     pub(super) fn accept(&mut self, listener: usize, poller: &Poller) -> io::Result<()> {
@@ -53,14 +105,39 @@ impl Owner {
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
             let fd = match rustix::net::accept_with(&self.listeners[listener].fd, flags) {
                 Ok(fd) => fd,
-                Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => return Ok(()),
-                // Out of descriptors: those who are here are served on.
-                Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
+                Err(Errno::AGAIN) => {
+                    self.is_short = false;
                     return Ok(());
                 }
+                Err(Errno::INTR | Errno::CONNABORTED) => return Ok(()),
+                Err(error) => return self.rest_from_accepting(error, poller),
             };
             self.admit(fd, listener, poller)?;
+        }
+        Ok(())
+    }
+
+    /// Out of descriptors, or the like: who knocks is told of at every look until there is room, so nobody
+    /// looks for a while. Those who are here are served on.
+    fn rest_from_accepting(&mut self, error: Errno, poller: &Poller) -> io::Result<()> {
+        if !self.is_short {
+            tracing::warn!(%error, "connections cannot be accepted; tried again every {REST:?}");
+        }
+        self.is_short = true;
+        if self.accept_again.is_none() {
+            for listener in &self.listeners {
+                poller.forget(&listener.fd)?;
+            }
+        }
+        self.accept_again = Some(Instant::now() + REST);
+        Ok(())
+    }
+
+    /// Looks at the listeners, from the start on and again after a rest.
+    pub(super) fn watch_listeners(&mut self, poller: &Poller) -> io::Result<()> {
+        self.accept_again = None;
+        for (index, listener) in self.listeners.iter().enumerate() {
+            poller.watch_level(&listener.fd, LISTENERS + index as u64)?;
         }
         Ok(())
     }
@@ -80,20 +157,16 @@ impl Owner {
             let _ = socket.send(PROTECTED);
             return Ok(());
         }
-        let _ = socket.set_tcp_nodelay(true);
-        if let Some(seconds) = self.engine.keep_alive_seconds() {
-            let every = std::time::Duration::from_secs(seconds);
-            let _ = socket.set_tcp_keepalive(
-                &TcpKeepalive::new()
-                    .with_time(every)
-                    .with_interval(every / 3)
-                    .with_retries(3),
-            );
-        }
-        let local = socket.local_addr().ok().and_then(|a| a.as_socket());
-        let text =
-            |address: Option<SocketAddr>| address.unwrap_or(self.listeners[listener].address).to_string();
-        let (addr, laddr) = (text(peer), text(local));
+        let (addr, laddr) = match &self.listeners[listener].local {
+            Local::Tcp(address) => {
+                self.tune(&socket);
+                let local = socket.local_addr().ok().and_then(|a| a.as_socket());
+                let text = |end: Option<SocketAddr>| end.unwrap_or(*address).to_string();
+                (text(peer), text(local))
+            }
+            // As Valkey shows both ends.
+            Local::Unix(path) => (format!("[{path}:0]:0"), format!("[{path}:0]:0")),
+        };
         let fd: OwnedFd = socket.into();
         let client = self.engine.connect(addr, laddr, fd.as_raw_fd(), now());
         let index = self.connections.insert(Connection::new(fd, client));
@@ -105,5 +178,19 @@ impl Owner {
             self.close(index);
         }
         Ok(())
+    }
+
+    /// What only TCP has.
+    fn tune(&self, socket: &Socket) {
+        let _ = socket.set_tcp_nodelay(true);
+        if let Some(seconds) = self.engine.keep_alive_seconds() {
+            let every = std::time::Duration::from_secs(seconds);
+            let _ = socket.set_tcp_keepalive(
+                &TcpKeepalive::new()
+                    .with_time(every)
+                    .with_interval(every / 3)
+                    .with_retries(3),
+            );
+        }
     }
 }

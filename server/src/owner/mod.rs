@@ -26,7 +26,7 @@ use connection::Hold;
 use connections::Connections;
 use crossing::Crossing;
 pub use crossing::Inbox;
-pub use listener::Listener;
+pub use listener::{Listener, Local};
 use poll::{Poller, Ready};
 use populate::Populator;
 use turn::Turn;
@@ -56,6 +56,10 @@ pub struct Owner {
     populator: Populator,
     /// The place that `look_after_some` saw last.
     next_look: usize,
+    /// Nobody is accepted until then.
+    accept_again: Option<Instant>,
+    /// The last connection could not be accepted, and that has been said.
+    is_short: bool,
 }
 
 impl Owner {
@@ -73,6 +77,8 @@ impl Owner {
             next_tick: Instant::now(),
             populator: Populator::default(),
             next_look: 0,
+            accept_again: None,
+            is_short: false,
         }
     }
 
@@ -80,9 +86,7 @@ impl Owner {
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) -> io::Result<()> {
         self.engine.mark_startup();
         let poller = Poller::new()?;
-        for (index, listener) in self.listeners.iter().enumerate() {
-            poller.watch_level(&listener.fd, LISTENERS + index as u64)?;
-        }
+        self.watch_listeners(&poller)?;
         poller.watch_edges(self.crossing.bell(), BELL)?;
         let mut poller = poller.register()?;
         let mut events: Vec<Ready> = Vec::new();
@@ -98,7 +102,7 @@ impl Owner {
                 self.serve(&mut ready, now());
                 turns += 1;
                 if Instant::now() >= self.next_tick {
-                    self.tick();
+                    self.tick(poller.get_ref())?;
                 }
                 if turns == TURNS_IN_A_ROW {
                     break;
@@ -109,11 +113,17 @@ impl Owner {
                 continue;
             }
             let wake = self.next_tick;
-            tokio::select! {
+            let is_due = tokio::select! {
                 biased;
-                guard = poller.readable() => guard?.clear_ready(),
-                _ = stop.changed() => {}
-                () = tokio::time::sleep_until(wake.into()) => self.tick(),
+                guard = poller.readable() => {
+                    guard?.clear_ready();
+                    false
+                }
+                _ = stop.changed() => false,
+                () = tokio::time::sleep_until(wake.into()) => true,
+            };
+            if is_due {
+                self.tick(poller.get_ref())?;
             }
         }
         self.finish();
@@ -180,8 +190,11 @@ impl Owner {
     }
 
     /// A slice of background work.
-    fn tick(&mut self) {
+    fn tick(&mut self, poller: &Poller) -> io::Result<()> {
         let now = now();
+        if self.accept_again.is_some_and(|at| at <= Instant::now()) {
+            self.watch_listeners(poller)?;
+        }
         let more = self.engine.tick(now);
         self.populator.offer(&mut self.engine);
         self.look_after_some(now);
@@ -193,6 +206,7 @@ impl Owner {
             next = next.min(Instant::now() + left);
         }
         self.next_tick = next;
+        Ok(())
     }
 
     /// Sends what is owed, once, and closes.

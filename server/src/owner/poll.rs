@@ -60,6 +60,11 @@ impl Poller {
         )?)
     }
 
+    /// Watches it no more.
+    pub fn forget(&self, fd: impl AsFd) -> std::io::Result<()> {
+        Ok(epoll::delete(&self.epoll, fd)?)
+    }
+
     /// What is ready now, without waiting.
     pub fn poll(&mut self, into: &mut Vec<Ready>) -> std::io::Result<()> {
         into.clear();

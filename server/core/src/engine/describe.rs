@@ -73,6 +73,7 @@ pub fn flags(session: &Session) -> Vec<u8> {
         (b'b', session.blocked.is_some() || session.paused.is_some()),
         (b'd', session.watch_broken()),
         (b'c', session.closing),
+        (b'U', session.is_unix()),
         (b'e', session.identity.no_evict),
         (b'T', session.no_touch),
     ];

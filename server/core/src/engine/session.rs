@@ -166,6 +166,11 @@ pub struct Sessions {
 }
 
 impl Session {
+    /// It came over a Unix socket, whose ends are told with port 0.
+    pub fn is_unix(&self) -> bool {
+        self.addr.ends_with("]:0")
+    }
+
     /// Nothing about the session makes its commands special: all are allowed, run at once and are answered.
     /// Whatever makes one special must be named here.
     #[inline]

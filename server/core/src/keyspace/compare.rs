@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Collection, DATABASES, Shard, Type};
+use super::{Collection, Shard, Type};
 use crate::effect::ListPosition;
 use crate::memory::{Entry, Heap, Value};
 use crate::value::hash::HashView;
@@ -33,8 +33,8 @@ pub struct LogicalValue {
 /// Everything in the shard by database and key, whether its time has come or not.
 pub fn dump(shard: &Shard) -> BTreeMap<(u16, Vec<u8>), LogicalValue> {
     let mut all = BTreeMap::new();
-    for db in 0..DATABASES {
-        shard.databases[db].for_each(&shard.heap, |entry| {
+    for (db, table) in shard.databases.iter().enumerate() {
+        table.for_each(&shard.heap, |entry| {
             all.insert((db as u16, entry.key().to_vec()), logical(entry, &shard.heap));
         });
     }

@@ -6,7 +6,7 @@
 //! overdue, as with Valkey's cycle, and a keyspace in which nothing is due costs next to nothing.
 //! `active-expire-effort` asks for more: larger steps, more of them, and fewer keys that may be overdue.
 
-use super::{DATABASES, Db, Shard};
+use super::{Db, Shard};
 use crate::exec::Now;
 
 /// Buckets looked at in one go.
@@ -32,7 +32,7 @@ pub struct ExpiryCycle {
     pub further_effort: usize,
     /// The database that comes next.
     next: usize,
-    cursors: [u64; DATABASES],
+    cursors: Vec<u64>,
     /// When the next round begins, and when fields of hashes are next looked at. Unix milliseconds.
     due_ms: u64,
     fields_due_ms: u64,
@@ -41,22 +41,20 @@ pub struct ExpiryCycle {
     ends: Vec<usize>,
 }
 
-impl Default for ExpiryCycle {
-    fn default() -> Self {
+impl ExpiryCycle {
+    pub(super) fn new(databases: usize) -> Self {
         Self {
             enabled: true,
             further_effort: 0,
             next: 0,
-            cursors: [0; DATABASES],
+            cursors: vec![0; databases],
             due_ms: 0,
             fields_due_ms: 0,
             names: Vec::new(),
             ends: Vec::new(),
         }
     }
-}
 
-impl ExpiryCycle {
     fn step_keys(&self) -> usize {
         STEP_KEYS + STEP_KEYS / 4 * self.further_effort
     }

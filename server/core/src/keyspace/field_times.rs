@@ -7,7 +7,7 @@
 
 use std::convert::Infallible;
 
-use super::{DATABASES, Db, Key, Shard};
+use super::{Db, Key, Shard};
 use crate::exec::Now;
 use crate::memory::{Expiry, Heap, NewValue, Table};
 
@@ -24,17 +24,15 @@ pub struct FieldTimes {
     next: usize,
 }
 
-impl Default for FieldTimes {
-    fn default() -> Self {
+impl FieldTimes {
+    pub(super) fn new(databases: usize) -> Self {
         Self {
-            databases: (0..DATABASES).map(|_| Table::new()).collect(),
-            cursors: vec![0; DATABASES],
+            databases: (0..databases).map(|_| Table::new()).collect(),
+            cursors: vec![0; databases],
             next: 0,
         }
     }
-}
 
-impl FieldTimes {
     /// Keys in the index of a database.
     pub fn len(&self, db: u16) -> usize {
         self.databases[db as usize].len()
@@ -96,7 +94,8 @@ impl Shard {
         }
         let mut names = Vec::new();
         let mut steps = 0;
-        for _ in 0..DATABASES {
+        let databases = self.databases.len();
+        for _ in 0..databases {
             let db = self.field_times.next;
             while !self.field_times.databases[db].is_empty() {
                 if steps >= budget {
@@ -117,7 +116,7 @@ impl Shard {
                     break;
                 }
             }
-            self.field_times.next = (db + 1) % DATABASES;
+            self.field_times.next = (db + 1) % databases;
         }
         false
     }

@@ -44,8 +44,10 @@ use crate::exec::Now;
 use crate::memory::{Heap, Table};
 use field_times::NameTable;
 
-/// Databases of a shard, as `SELECT` numbers them.
+/// Databases of a shard that is not told otherwise, as `SELECT` numbers them.
 pub const DATABASES: usize = 16;
+/// The most that `databases` may say.
+pub const DATABASES_MAX: usize = 1 << 14;
 
 pub type KeyTable = Table<Collection>;
 
@@ -102,21 +104,26 @@ pub struct Shard {
 impl Shard {
     /// `seed` seeds the hash of the keys and is part of the shard's state; `random` is fresh entropy.
     pub fn new(seed: u64, random: u64) -> Self {
+        Self::with_databases(seed, random, DATABASES)
+    }
+
+    /// The same with another number of databases, at least one.
+    pub fn with_databases(seed: u64, random: u64, databases: usize) -> Self {
         Self {
             heap: Heap::new(seed),
-            databases: (0..DATABASES).map(|_| Table::new()).collect(),
+            databases: (0..databases).map(|_| Table::new()).collect(),
             effects: Effects::default(),
             interest: Interest::default(),
             events: Vec::new(),
             notify: Classes::default(),
             access: AccessPolicy::default(),
             limits: Limits::default(),
-            expiry_cycle: ExpiryCycle::default(),
+            expiry_cycle: ExpiryCycle::new(databases),
             eviction: Eviction::default(),
             compaction: Compaction::default(),
             lists: ListScratch::default(),
             scratch: Vec::new(),
-            field_times: FieldTimes::default(),
+            field_times: FieldTimes::new(databases),
             stats: ShardStats::default(),
             generation: 0,
             fence: 0,

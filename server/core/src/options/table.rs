@@ -4,6 +4,7 @@
 //! on, or know one value only, and say why it knows no other.
 
 use super::Kind;
+use crate::keyspace::DATABASES_MAX;
 
 /// For whom an option is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -137,7 +138,7 @@ options! {
         "Whether the server detaches itself: it does not.";
     Supervised "supervised" Kind::Only(&["no", "auto"], "the server tells no supervisor about itself"), "no", FIXED,
         "Whether a supervisor is told of the start.";
-    Databases "databases" Kind::Only(&["16"], "there are 16 databases"), "16", FIXED,
+    Databases "databases" int(1, DATABASES_MAX as i64), "16", FIXED,
         "How many databases SELECT knows.";
     EnableDebugCommand "enable-debug-command" Kind::Choice(&["no", "yes", "local"]), "no", FIXED,
         "Who may use DEBUG.";
@@ -148,10 +149,10 @@ options! {
         "Addresses to listen on; one that begins with - may be missing on the machine.";
     Port "port" int(0, 65535), "6379", FIXED.restated(),
         "The port to listen on; 0 takes a free one, and the log tells which.";
-    UnixSocket "unixsocket" Kind::Only(&[""], "Unix sockets are not served"), "", FIXED,
-        "A Unix socket to listen on.";
-    UnixSocketPerm "unixsocketperm" Kind::Octal { min: 0, max: 0o777 }, "0", FIXED.kept(),
-        "Permissions of the Unix socket.";
+    UnixSocket "unixsocket" Kind::Text, "", FIXED,
+        "A Unix socket to listen on as well; a file of that name is replaced.";
+    UnixSocketPerm "unixsocketperm" Kind::Octal { min: 0, max: 0o777 }, "0", FIXED,
+        "Permissions of the Unix socket; 0 for those of the process.";
     TlsPort "tls-port" Kind::Only(&["0"], "this version serves no TLS"), "0", FIXED,
         "The port for TLS.";
     ProtectedMode "protected-mode" Kind::Flag, "yes", LIVE,

@@ -83,10 +83,11 @@ fn is_allowed(x: &Exec<'_>) -> bool {
         DebugAccess::Nobody => false,
         DebugAccess::Everybody => true,
         DebugAccess::Local => x.world.sessions.get(x.caller.client).is_some_and(|session| {
-            session
-                .addr
-                .parse::<core::net::SocketAddr>()
-                .is_ok_and(|addr| addr.ip().to_canonical().is_loopback())
+            session.is_unix()
+                || session
+                    .addr
+                    .parse::<core::net::SocketAddr>()
+                    .is_ok_and(|addr| addr.ip().to_canonical().is_loopback())
         }),
     }
 }
