@@ -40,6 +40,8 @@ pub enum Kind {
     Gone,
     /// The client, one of the receiver's, is to be closed: it asked for more than it may have elsewhere.
     Close,
+    /// Something to keep or to show, about a client or nobody.
+    Errand,
 }
 
 /// A command for another owner.
@@ -258,7 +260,7 @@ impl Crossing {
             first: first as u32,
             argc: (batch.spans.len() - first) as u32,
         };
-        if kind == Kind::Run && ticket.cost > 0 {
+        if matches!(kind, Kind::Run | Kind::Errand) && ticket.cost > 0 {
             task.ticket.cost = (batch.bytes.len() - began) as u32 + 1;
             let debt = &mut self.debts[owner];
             debt.commands += 1;

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use ruvio_core::command::{Args, OwnedArgs};
 use ruvio_core::engine::course::{Course, Part, Then};
+use ruvio_core::engine::errand::{Errand, To};
 use ruvio_core::engine::session::ClientId;
 use ruvio_core::engine::{Ahead, Departure, Flow, Passport};
 use ruvio_core::exec::Now;
@@ -128,6 +129,11 @@ impl Owner {
                 self.tell(usize::from(owner), passport, &[b"UNWATCH"]);
                 Routed::Ran(flow)
             }
+            Course::Forget => {
+                let flow = self.engine.run_here_ahead(client, args, ahead, now, reply);
+                self.forget_elsewhere(client);
+                Routed::Ran(flow)
+            }
         }
     }
 
@@ -236,6 +242,9 @@ impl Owner {
             self.tell(owner, passport, &[b"UNWATCH"]);
             return Routed::Ran(flow);
         };
+        for args in &queue {
+            self.engine.show_departed(client, args.view(), now);
+        }
         let silent = match self.depart(trip, reply) {
             Ok((_, silent)) => silent,
             Err(flow) => {
@@ -263,7 +272,10 @@ impl Owner {
             .engine
             .depart(trip.client, trip.args, &trip.ahead, trip.now, reply)
         {
-            Departure::Go { passport, silent } => Ok((passport, silent)),
+            Departure::Go { passport, silent } => {
+                self.engine.show_departed(trip.client, trip.args, trip.now);
+                Ok((passport, silent))
+            }
             Departure::Stay(flow) => Err(flow),
         }
     }
@@ -300,16 +312,50 @@ impl Owner {
         self.send(owner, Kind::Quiet, ticket, passport, words.iter().copied());
     }
 
-    /// Has the other owners publish what came up here.
-    pub(super) fn tell_others(&mut self) {
-        let passport = self.engine.passport(ClientId::NONE);
-        let ticket = self.nobody(ClientId::NONE);
-        for command in std::mem::take(&mut self.engine.world.for_others) {
-            for owner in (0..self.crossing.owners()).filter(|owner| *owner != ticket.home.into()) {
-                let words = command.view();
-                self.crossing
-                    .send(owner, Kind::Quiet, ticket, passport, words.iter());
+    /// Tells the other owners what came up here.
+    pub(super) fn run_errands(&mut self) {
+        let mut urgent = false;
+        // Those for this owner itself may bring up others, once.
+        while !self.engine.world.errands.is_empty() {
+            for Errand { to, words } in std::mem::take(&mut self.engine.world.errands) {
+                urgent |= matches!(to, To::First | To::Home(_));
+                self.run_errand(to, words.view());
             }
+        }
+        if urgent {
+            // Whoever has the answer, and asks another owner for the log, finds it there.
+            self.crossing.flush();
+        }
+    }
+
+    fn run_errand(&mut self, to: To, words: Args<'_>) {
+        let passport = self.engine.passport(ClientId::NONE);
+        let me = self.crossing.me;
+        let owner_of = |client| usize::from(self.engine.world.topology.owner_of_client(client));
+        let (owner, client) = match to {
+            To::Others => {
+                let ticket = self.nobody(ClientId::NONE);
+                for owner in (0..self.crossing.owners()).filter(|owner| *owner != me) {
+                    self.crossing
+                        .send(owner, Kind::Quiet, ticket, passport, words.iter());
+                }
+                return;
+            }
+            To::First => (0, ClientId::NONE),
+            To::Home(client) | To::Monitor(client) => (owner_of(client), client),
+        };
+        if owner == me {
+            self.engine.world.take_errand(client, words);
+        } else if !self.crossing.is_full(owner) {
+            let ticket = Ticket {
+                cost: 1,
+                ..self.nobody(client)
+            };
+            self.crossing
+                .send(owner, Kind::Errand, ticket, passport, words.iter());
+        } else if to == To::Monitor(client) {
+            // As one that does not read what it is sent. Entries of logs are let go.
+            self.close_at_home(client);
         }
     }
 
@@ -412,6 +458,12 @@ impl Owner {
             self.close_when_settled(client);
             return;
         }
+        if task.kind == Kind::Errand {
+            self.engine.world.take_errand(client, batch.args(task));
+            self.finish_part(task.ticket, 0, b"");
+            self.deliver_between(now);
+            return;
+        }
         let me = self.crossing.me;
         let mut ticket = task.ticket;
         if task.kind == Kind::Everywhere {
@@ -462,7 +514,9 @@ impl Owner {
             self.engine.protocol_of(runner),
         );
         reply.clear();
-        let flow = self.engine.run_here(runner, args, now, &mut reply);
+        let flow = self
+            .engine
+            .run_departed(runner, args, ticket.part, now, &mut reply);
         let db = self.engine.database_of(runner);
         let bytes = reply.take();
         match (kind, flow) {

@@ -91,6 +91,8 @@ impl Owner {
         while taken < ready.len() {
             taken += self.gather(&ready[taken..]);
             if spread {
+                // What others sent before these requests were sent is taken in before they run.
+                self.cross(now);
                 self.parse::<true>();
                 self.execute::<true>(now);
                 self.release();
@@ -438,8 +440,8 @@ impl Owner {
             }
         }
         self.engine.world.unblocked = free;
-        if !self.engine.world.for_others.is_empty() {
-            self.tell_others();
+        if !self.engine.world.errands.is_empty() {
+            self.run_errands();
         }
         for (client, waiting) in answered {
             self.go_on_after(client, waiting, now);

@@ -26,6 +26,14 @@ impl Context {
 }
 
 impl Reason {
+    pub const ALL: [Self; 5] = [
+        Self::Database,
+        Self::Command,
+        Self::Key,
+        Self::Auth,
+        Self::Channel,
+    ];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Database => "database",

@@ -188,6 +188,8 @@ pub enum Route {
     Split(Join),
     /// The connection's own owner: needs no key.
     Local,
+    /// The first owner, who keeps what a node has one of.
+    First,
     /// Every owner, in one order; the answers are joined.
     Everywhere(Join),
 }

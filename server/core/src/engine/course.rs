@@ -4,7 +4,7 @@
 //! words and its order; only what concerns the spread itself is refused here.
 
 use super::session::{ClientId, Session};
-use super::spread::{is_scan, shard_of_cursor};
+use super::spread::{is_populate, is_scan, shard_of_cursor};
 use super::{Ahead, Engine, How};
 use crate::command::spec::{Find, Flags, Group, Join, KeySpec, Route};
 use crate::command::{Args, COMMANDS, Entry, keys};
@@ -34,6 +34,8 @@ pub enum Course {
     Transaction { owner: u16 },
     /// It runs here, and the other owner forgets which keys the client watches.
     Unwatch { owner: u16 },
+    /// It runs here, and all other owners forget the client.
+    Forget,
 }
 
 /// What of the client's further commands meanwhile.
@@ -91,7 +93,10 @@ impl Engine {
             Then::GoOn
         };
         match entry.spec.route {
+            Route::Local if is_populate(entry, args) => Course::Everywhere { ordered: true },
             Route::Local => Course::Here,
+            Route::First if self.world.topology.me == 0 => Course::Here,
+            Route::First => Course::There { owner: 0, then },
             Route::Keys => match self.shards_of(entry, args) {
                 Shards::None => Course::Here,
                 Shards::One(shard) => self.towards(shard, then),
@@ -180,7 +185,7 @@ impl Engine {
         let Some(session) = self.world.sessions.get(client) else {
             return Course::Here;
         };
-        let (in_multi, held) = (session.in_multi(), session.slot);
+        let (in_multi, held, monitors) = (session.in_multi(), session.slot, session.monitors);
         let owner = held.map(|slot| topology.owner_of(topology.shard_of(slot)));
         let elsewhere = owner.filter(|owner| *owner != topology.me);
         match entry.spec.name {
@@ -197,6 +202,9 @@ impl Engine {
             "unwatch" if in_multi => Course::Here,
             "discard" | "unwatch" | "reset" => {
                 self.leave_slot(client);
+                if monitors && is_reset(entry) {
+                    return Course::Forget;
+                }
                 elsewhere.map_or(Course::Here, |owner| Course::Unwatch { owner })
             }
             "watch" if in_multi => Course::Here,

@@ -1,6 +1,7 @@
 //! From a command's words to its function: the checks, in Valkey's order, and what follows a command.
 
 use super::course::whole_entry;
+use super::observe::Portion;
 use super::session::{ClientId, ReplyMode, Session};
 use super::stopwatch;
 use super::{Ahead, Engine, Flow};
@@ -296,10 +297,11 @@ impl Engine {
                 false
             }
         };
+        let counts = u64::from(self.world.observer.portion != Portion::Rest);
         let stats = &mut self.world.stats.commands[entry.id as usize];
-        stats.calls += 1;
-        stats.failed += u64::from(failed);
-        self.world.stats.commands_processed += 1;
+        stats.calls += counts;
+        stats.failed += u64::from(failed) & counts;
+        self.world.stats.commands_processed += counts;
         if quick && reply.len() - start <= stopwatch::LARGE_REPLY {
             self.world.time_in_row(entry);
         } else {
@@ -313,10 +315,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Shows the command to those who monitor: one that waited was shown when its wait began.
+    /// Shows the command to those who monitor: one that waited was shown when its wait began, one of another
+    /// owner's client where it came from.
     #[inline]
     fn show_once(&mut self, entry: &Entry, args: Args<'_>, caller: Caller, now: Now) {
-        if !self.world.observer.monitors.is_empty() && !caller.retry {
+        let observer = &self.world.observer;
+        if !observer.monitors.is_empty() && !caller.retry && observer.portion == Portion::Whole {
             self.world.show_to_monitors(entry, args, caller.client, now);
         }
     }

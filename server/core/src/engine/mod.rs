@@ -15,6 +15,7 @@ mod configure;
 pub mod course;
 pub mod describe;
 mod dispatch;
+pub mod errand;
 mod figures;
 pub mod host;
 mod identity;
@@ -102,6 +103,7 @@ impl Engine {
         let (shard, bench) = spread::Bench::new(shards);
         let mut world = World::new(host);
         world.topology = topology;
+        world.shard_at_hand = topology.me;
         world.sessions.number_for(topology);
         Self {
             shard,

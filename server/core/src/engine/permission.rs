@@ -167,16 +167,14 @@ impl World {
             Context::TopLevel
         };
         let client_info = describe::line(session, now.ms());
-        self.acl_log.add(
-            Refusal {
-                reason,
-                context,
-                object,
-                username,
-                client_info,
-            },
-            now.ms(),
-        );
+        let refusal = Refusal {
+            reason,
+            context,
+            object,
+            username,
+            client_info,
+        };
+        self.keep_refusal(refusal, now.ms());
     }
 
     /// A user has new rules: they hold from the next command on, and who listens where it no longer may is

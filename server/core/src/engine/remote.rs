@@ -10,7 +10,7 @@ use super::dispatch::Standing;
 use super::session::{ClientId, ReplyMode};
 use super::{Ahead, Engine, Flow};
 use crate::acl::Users;
-use crate::command::{Args, Entry, OwnedArgs};
+use crate::command::{Args, COMMANDS, Entry, OwnedArgs};
 use crate::error::Error;
 use crate::exec::Now;
 use crate::resp::{Protocol, Reply};
@@ -114,6 +114,16 @@ impl Engine {
                 }
                 Flow::Continue
             }
+        }
+    }
+
+    /// Shows a command that leaves to those who monitor: where it runs, who sent it is not known.
+    pub fn show_departed(&mut self, client: ClientId, args: Args<'_>, now: Now) {
+        if !self.world.observer.monitors.is_empty()
+            && let Some(entry) = COMMANDS.find(args.get(0))
+        {
+            let entry = super::course::whole_entry(entry, args);
+            self.world.show_to_monitors(entry, args, client, now);
         }
     }
 

@@ -6,6 +6,7 @@
 //! here is on a command's way.
 
 use super::course::{NO_SHARD, whole_entry};
+use super::observe::Portion;
 use super::session::ClientId;
 use super::{Ahead, Engine, Flow, How};
 use crate::command::spec::{Categories, Join, Route};
@@ -14,6 +15,7 @@ use crate::exec::Now;
 use crate::keyspace::{Hint, Shard, ShardStats};
 use crate::resp::Reply;
 use crate::text::crc16::{SLOTS, slot_of};
+use crate::text::fold;
 use crate::text::number::parse_u64;
 
 /// Where the shards of a node are. Owners and shards are numbered from zero.
@@ -104,6 +106,8 @@ impl Engine {
             let before = std::mem::replace(&mut self.shard, shard);
             self.bench.places[self.bench.selected] = Some(before);
             self.bench.selected = place;
+            let topology = self.world.topology;
+            self.world.shard_at_hand = topology.me + place as u16 * topology.owners;
         }
     }
 
@@ -194,6 +198,29 @@ impl Engine {
         self.run_here_ahead(client, args, ahead, now, reply)
     }
 
+    /// The same for a command, or a part of one, that has left its client's owner (see `remote`).
+    pub fn run_departed(
+        &mut self,
+        runner: ClientId,
+        args: Args<'_>,
+        part: u16,
+        now: Now,
+        reply: &mut Reply,
+    ) -> Flow {
+        let entry = COMMANDS.find(args.get(0)).map(|entry| whole_entry(entry, args));
+        let is_first = match entry {
+            // Its parts are counted by their owners.
+            Some(entry) if matches!(entry.spec.route, Route::Everywhere(_)) && !is_scan(entry) => {
+                self.home_of(runner).is_none()
+            }
+            _ => part == 0,
+        };
+        self.world.observer.portion = if is_first { Portion::First } else { Portion::Rest };
+        let flow = self.run_here(runner, args, now, reply);
+        self.world.observer.portion = Portion::Whole;
+        flow
+    }
+
     /// The same for a command that was looked up ahead.
     pub fn run_here_ahead(
         &mut self,
@@ -209,7 +236,7 @@ impl Engine {
                 self.execute_ahead(client, args, ahead, now, reply)
             }
             Some(entry) if is_scan(entry) => self.scan_here(client, args, now, reply),
-            Some(entry) if is_of_every_shard(whole_entry(entry, args)) => {
+            Some(entry) if is_of_every_shard(whole_entry(entry, args), args) => {
                 self.run_on_all(client, args, ahead, now, reply)
             }
             _ => {
@@ -250,11 +277,16 @@ impl Engine {
         reply: &mut Reply,
     ) -> Flow {
         let mut parts = Vec::with_capacity(self.shard_count());
+        let portion = self.world.observer.portion;
         for place in 0..self.shard_count() {
             self.select_place(place);
+            if place > 0 {
+                self.world.observer.portion = Portion::Rest;
+            }
             self.world.parked_bytes = self.slab_bytes() - self.shard.heap.slab_bytes();
             let mut part = Reply::new(reply.proto());
             let flow = self.execute_ahead(client, args, ahead, now, &mut part);
+            self.world.observer.portion = portion;
             if flow != Flow::Continue {
                 reply.raw(part.as_slice());
                 return flow;
@@ -311,9 +343,17 @@ pub(super) fn is_scan(entry: &Entry) -> bool {
     entry.spec.route == Route::Everywhere(Join::Own) && entry.full_name == "scan"
 }
 
+/// `DEBUG POPULATE` makes keys of every shard.
+pub(super) fn is_populate(entry: &Entry, args: Args<'_>) -> bool {
+    entry.full_name == "debug" && args.try_get(1).is_some_and(|sub| fold::is(sub, "POPULATE"))
+}
+
 /// The command is about every key or its memory, so every shard has its part in it; others that go everywhere
 /// concern an owner as a whole.
-fn is_of_every_shard(entry: &Entry) -> bool {
+fn is_of_every_shard(entry: &Entry, args: Args<'_>) -> bool {
+    if is_populate(entry, args) {
+        return true;
+    }
     matches!(entry.spec.route, Route::Everywhere(_))
         && (entry.spec.acl.has(Categories::KEYSPACE)
             || entry.full_name == "info"

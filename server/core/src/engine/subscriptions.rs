@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::rc::Rc;
 
+use super::errand::{Errand, To};
 use super::session::{ClientId, Session, Sessions};
 use super::{Engine, Parcel, World};
 use crate::command::{Entry, OwnedArgs};
@@ -115,7 +116,10 @@ impl World {
     pub fn publish_everywhere(&mut self, kind: Kind, channel: &[u8], message: &[u8]) -> usize {
         if self.topology.owners > 1 {
             let words = [kind.publish_command(), channel, message];
-            self.for_others.push(OwnedArgs::from_words(words.into_iter()));
+            self.errands.push(Errand {
+                to: To::Others,
+                words: OwnedArgs::from_words(words.into_iter()),
+            });
         }
         self.publish(kind, channel, message)
     }

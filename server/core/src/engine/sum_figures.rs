@@ -65,6 +65,14 @@ const OF_OWNERS: &[&str] = &[
     "acl_access_denied_db",
 ];
 
+/// The greatest of the owners is the node's.
+const GREATEST: &[&str] = &[
+    "eventloop_duration_max",
+    "eventloop_cmd_per_cycle_max",
+    "client_recent_max_input_buffer",
+    "client_recent_max_output_buffer",
+];
+
 struct Section<'a> {
     title: &'a str,
     lines: Vec<(&'a str, String)>,
@@ -73,7 +81,7 @@ struct Section<'a> {
 /// The parts' texts as one.
 pub fn sum(parts: &[String], level: Level) -> String {
     let mut whole: Vec<Section<'_>> = Vec::new();
-    for part in parts {
+    for (number, part) in parts.iter().enumerate() {
         let mut at = None;
         for line in part.lines() {
             if line.starts_with('#') {
@@ -86,7 +94,11 @@ pub fn sum(parts: &[String], level: Level) -> String {
                     whole.len() - 1
                 }));
             } else if let (Some(at), Some((name, value))) = (at, line.split_once(':')) {
-                whole[at].add(name, value, level);
+                if number == 0 {
+                    whole[at].lines.push((name, value.to_string()));
+                } else {
+                    whole[at].add(name, value, level);
+                }
             }
         }
     }
@@ -108,12 +120,18 @@ pub fn sum(parts: &[String], level: Level) -> String {
 impl<'a> Section<'a> {
     fn add(&mut self, name: &'a str, value: &str, level: Level) {
         let Some((_, known)) = self.lines.iter_mut().find(|(known, _)| *known == name) else {
-            self.lines.push((name, value.to_string()));
+            // What an owner counts was as the first shard says when it was asked.
+            if level == Level::Owners || is_database(name) {
+                self.lines.push((name, value.to_string()));
+            }
             return;
         };
         let by_owner = level == Level::Owners;
         if OF_SHARDS.contains(&name) || (by_owner && OF_OWNERS.contains(&name)) {
             *known = add(known, value);
+        } else if by_owner && GREATEST.contains(&name) {
+            let number = |text: &str| text.parse::<u64>().unwrap_or(0);
+            *known = number(known).max(number(value)).to_string();
         } else if is_database(name)
             || (by_owner && (name.starts_with("cmdstat_") || name.starts_with("errorstat_")))
         {
@@ -192,10 +210,10 @@ fn add_fields(one: &str, other: &str) -> String {
 mod tests {
     use super::*;
 
-    const ONE: &str = "# Clients\r\nconnected_clients:2\r\nmaxclients:100\r\n\r\n# Memory\r\nused_memory:1024\r\n\
+    const ONE: &str = "# Clients\r\nconnected_clients:2\r\nclient_recent_max_input_buffer:9\r\nmaxclients:100\r\n\r\n# Memory\r\nused_memory:1024\r\n\
                        used_memory_human:1.00K\r\n\r\n# Commandstats\r\ncmdstat_get:calls=1,usec=3,usec_per_call=3.00\r\n\
                        \r\n# Keyspace\r\ndb0:keys=1,expires=0,avg_ttl=5\r\n";
-    const OTHER: &str = "# Clients\r\nconnected_clients:3\r\nmaxclients:100\r\n\r\n# Memory\r\nused_memory:1024\r\n\
+    const OTHER: &str = "# Clients\r\nconnected_clients:3\r\nclient_recent_max_input_buffer:11\r\nmaxclients:100\r\n\r\n# Memory\r\nused_memory:1024\r\n\
                          used_memory_human:1.00K\r\n\r\n# Commandstats\r\ncmdstat_get:calls=3,usec=1,usec_per_call=0.33\r\n\
                          cmdstat_set:calls=1,usec=1,usec_per_call=1.00\r\n\r\n# Keyspace\r\ndb0:keys=4,expires=2,avg_ttl=0\r\n\
                          db3:keys=1,expires=0,avg_ttl=0\r\n";
@@ -205,7 +223,7 @@ mod tests {
         let whole = sum(&[ONE.into(), OTHER.into()], Level::Owners);
         assert_eq!(
             whole,
-            "# Clients\r\nconnected_clients:5\r\nmaxclients:100\r\n\r\n# Memory\r\nused_memory:2048\r\n\
+            "# Clients\r\nconnected_clients:5\r\nclient_recent_max_input_buffer:11\r\nmaxclients:100\r\n\r\n# Memory\r\nused_memory:2048\r\n\
              used_memory_human:2.00K\r\n\r\n# Commandstats\r\ncmdstat_get:calls=4,usec=4,usec_per_call=1.00\r\n\
              cmdstat_set:calls=1,usec=1,usec_per_call=1.00\r\n\r\n# Keyspace\r\ndb0:keys=5,expires=2,avg_ttl=5\r\n\
              db3:keys=1,expires=0,avg_ttl=0\r\n"
@@ -217,6 +235,7 @@ mod tests {
         let whole = sum(&[ONE.into(), OTHER.into()], Level::Shards);
         assert!(whole.contains("connected_clients:2\r\n"));
         assert!(whole.contains("cmdstat_get:calls=1,usec=3,"));
+        assert!(!whole.contains("cmdstat_set"));
         assert!(whole.contains("db0:keys=5,expires=2,"));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use super::errand::Errand;
 use super::figures::{Cycles, MemoryMarks, Rates};
 use super::host::Host;
 use super::observe::Observer;
@@ -12,7 +13,7 @@ use super::spread::Topology;
 use super::stopwatch::Stopwatch;
 use super::unblock::UnblockAs;
 use crate::acl::{AclLog, Users};
-use crate::command::{COMMANDS, OwnedArgs};
+use crate::command::COMMANDS;
 use crate::options::Options;
 use crate::pubsub::Directory;
 use crate::resp::Reply;
@@ -57,12 +58,14 @@ pub struct World {
     pub sessions: Sessions,
     /// Where this owner stands among others.
     pub topology: Topology,
+    /// The number of the shard that commands run on now.
+    pub shard_at_hand: u16,
     /// Emptied by the caller after each command.
     pub outbox: Vec<Parcel>,
     /// Memory of keys and small values in shards that are not at hand.
     pub(super) parked_bytes: usize,
-    /// Messages that the other owners have to publish as well, as commands.
-    pub for_others: Vec<OwnedArgs>,
+    /// What other owners have to hear of.
+    pub errands: Vec<Errand>,
     /// Sessions that must be closed by the caller, once what is owed has been sent.
     pub closing: Vec<ClientId>,
     /// Sessions that no longer wait: the caller goes on with what they have sent meanwhile.
@@ -101,9 +104,10 @@ impl World {
         Self {
             sessions: Sessions::default(),
             topology: Topology::ALONE,
+            shard_at_hand: 0,
             outbox: Vec::new(),
             parked_bytes: 0,
-            for_others: Vec::new(),
+            errands: Vec::new(),
             closing: Vec::new(),
             unblocked: Vec::new(),
             blocked_count: 0,
@@ -123,6 +127,11 @@ impl World {
             stopwatch: Stopwatch::default(),
             observer: Observer::default(),
         }
+    }
+
+    /// Whether a key belongs to the shard that commands run on now.
+    pub fn has_at_hand(&self, key: &[u8]) -> bool {
+        !self.topology.is_spread() || self.topology.shard_of_key(key) == self.shard_at_hand
     }
 
     /// Nothing is on that every command would have to look at. Whatever is added here must also be looked at
@@ -148,7 +157,7 @@ impl World {
         !(self.outbox.is_empty()
             && self.closing.is_empty()
             && self.unblocked.is_empty()
-            && self.for_others.is_empty())
+            && self.errands.is_empty())
     }
 
     /// Sends bytes written by `write`, in the client's own protocol. Nothing if it is gone.

@@ -72,7 +72,7 @@ pub const ACL: Command = command(Group::Server, "acl", -2, inspect::help)
             .complexity(PER_USER),
         sub("log", -2, refused::log)
             .flags(ADMIN)
-            .route(Route::Everywhere(Join::Own))
+            .route(Route::First)
             .docs(
                 "6.0.0",
                 "[count | RESET]",

@@ -166,7 +166,7 @@ fn populate(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     for number in 0..count {
         let name = [prefix, b":", number.to_string().as_bytes()].concat();
         let key = x.db.key(&name);
-        if x.db.is_live(key) {
+        if x.db.is_live(key) || !x.world.has_at_hand(&name) {
             continue;
         }
         let mut value = format!("value:{number}").into_bytes();

@@ -16,10 +16,12 @@ pub const LATENCY: Command = server("latency", -2, help)
     .subcommands(&[
         server("doctor", 2, doctor)
             .flags(ADMIN_NOSCRIPT)
+            .route(Route::First)
             .docs("2.8.13", "", "Says in words what took long.")
             .complexity(PER_SAMPLE),
         server("graph", 3, graph)
             .flags(ADMIN_NOSCRIPT)
+            .route(Route::First)
             .docs("2.8.13", "event", "Draws the samples of an event.")
             .complexity(PER_SAMPLE),
         server("help", 2, help)
@@ -36,15 +38,17 @@ pub const LATENCY: Command = server("latency", -2, help)
             .complexity("O(N) in the number of commands"),
         server("history", 3, history)
             .flags(ADMIN_NOSCRIPT)
+            .route(Route::First)
             .docs("2.8.13", "event", "Shows the samples of an event.")
             .complexity(PER_SAMPLE),
         server("latest", 2, latest)
             .flags(ADMIN_NOSCRIPT)
+            .route(Route::First)
             .docs("2.8.13", "", "Shows the last sample of every event.")
             .complexity(PER_SAMPLE),
         server("reset", -2, reset)
             .flags(ADMIN_NOSCRIPT)
-            .route(Route::Everywhere(Join::Sum))
+            .route(Route::First)
             .docs("2.8.13", "[event [event ...]]", "Forgets some events, or all.")
             .complexity(PER_SAMPLE),
     ]);

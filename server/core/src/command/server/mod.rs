@@ -50,11 +50,14 @@ pub const COMMANDS: &[Command] = &[
         )
         .complexity("O(1)"),
     memory::MEMORY,
-    server("monitor", 1, misc::monitor).flags(ADMIN_NOSCRIPT).docs(
-        "1.0.0",
-        "",
-        "Shows every command that the server runs, from now on.",
-    ),
+    server("monitor", 1, misc::monitor)
+        .flags(ADMIN_NOSCRIPT)
+        .route(Route::Everywhere(Join::Ok))
+        .docs(
+            "1.0.0",
+            "",
+            "Shows every command that the server runs, from now on.",
+        ),
     server("role", 1, misc::role)
         .flags(ANY_TIME.or(Flags::NOSCRIPT).or(Flags::FAST))
         .acl(Categories::ADMIN.or(Categories::DANGEROUS))

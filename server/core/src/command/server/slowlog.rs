@@ -1,7 +1,7 @@
 //! `SLOWLOG`: commands that took long. And `COMMANDLOG`: the same, and commands whose request or reply was large.
 
 use super::{ADMIN, ANY_TIME, server};
-use crate::command::spec::{Command, Join, Route};
+use crate::command::spec::{Command, Route};
 use crate::command::{Args, help as help_text};
 use crate::engine::observe::{CommandLog, LogKind};
 use crate::error::Error;
@@ -19,19 +19,20 @@ pub const SLOWLOG: Command = server("slowlog", -2, help)
     .subcommands(&[
         server("get", -2, get)
             .flags(ADMIN)
-            .route(Route::Everywhere(Join::Own))
+            .route(Route::First)
             .docs("2.2.12", "[count]", "Shows the last commands that took long.")
             .complexity("O(N) in the number of entries shown"),
         server("help", 2, help)
             .flags(ANY_TIME)
             .docs("6.2.0", "", "Shows this text."),
-        server("len", 2, len)
-            .flags(ADMIN)
-            .route(Route::Everywhere(Join::Sum))
-            .docs("2.2.12", "", "Answers how many entries there are."),
+        server("len", 2, len).flags(ADMIN).route(Route::First).docs(
+            "2.2.12",
+            "",
+            "Answers how many entries there are.",
+        ),
         server("reset", 2, reset)
             .flags(ADMIN)
-            .route(Route::Everywhere(Join::Ok))
+            .route(Route::First)
             .docs("2.2.12", "", "Forgets all entries.")
             .complexity("O(N) in the number of entries"),
     ]);
@@ -96,7 +97,7 @@ pub const COMMANDLOG: Command = server("commandlog", -2, of_kind::help)
     .subcommands(&[
         server("get", 4, of_kind::get)
             .flags(ADMIN)
-            .route(Route::Everywhere(Join::Own))
+            .route(Route::First)
             .docs(
                 "8.1.0",
                 "count SLOW | LARGE-REQUEST | LARGE-REPLY",
@@ -108,7 +109,7 @@ pub const COMMANDLOG: Command = server("commandlog", -2, of_kind::help)
             .docs("8.1.0", "", "Shows this text."),
         server("len", 3, of_kind::len)
             .flags(ADMIN)
-            .route(Route::Everywhere(Join::Sum))
+            .route(Route::First)
             .docs(
                 "8.1.0",
                 "SLOW | LARGE-REQUEST | LARGE-REPLY",
@@ -116,7 +117,7 @@ pub const COMMANDLOG: Command = server("commandlog", -2, of_kind::help)
             ),
         server("reset", 3, of_kind::reset)
             .flags(ADMIN)
-            .route(Route::Everywhere(Join::Ok))
+            .route(Route::First)
             .docs(
                 "8.1.0",
                 "SLOW | LARGE-REQUEST | LARGE-REPLY",

@@ -1,5 +1,7 @@
 //! How the answers of several shards become one.
 
+mod histograms;
+
 use std::collections::BTreeSet;
 
 use super::sum_figures::{self, Level};
@@ -33,6 +35,8 @@ pub enum How {
     Counts,
     /// Lines of figures, of the shards of one owner, or of owners.
     Figures(Level),
+    /// How long commands took, by their names.
+    Histograms,
     /// Figures about memory: of shards the sum, of owners what is made of it.
     Memory(Answer, Level),
 }
@@ -58,6 +62,7 @@ impl How {
             "client|list" => Self::Clients,
             "client|kill" => Self::Any,
             "info" => Self::Figures(Level::Owners),
+            "latency|histogram" => Self::Histograms,
             "memory|stats" => Self::Memory(Answer::Stats, Level::Owners),
             "memory|doctor" => Self::Memory(Answer::Doctor, Level::Owners),
             "memory|malloc-stats" => Self::Memory(Answer::Malloc, Level::Owners),
@@ -94,6 +99,7 @@ impl How {
             (Self::Clients, None) => clients(parts),
             (Self::Choose, None) => choose(parts, random),
             (Self::Figures(level), None) => figures(parts, level),
+            (Self::Histograms, None) => histograms::join(parts),
             (Self::Memory(answer, level), None) => memory(parts, answer, level),
         }
     }
@@ -113,10 +119,7 @@ fn any(parts: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn sum(parts: &[Vec<u8>]) -> Vec<u8> {
-    let numbers = parts.iter().filter_map(|part| {
-        let line = part.strip_prefix(b":")?.strip_suffix(b"\r\n")?;
-        parse_i64(line)
-    });
+    let numbers = parts.iter().filter_map(|part| integer(part));
     let mut out = Reply::default();
     out.integer(numbers.fold(0, i64::saturating_add));
     out.take()
@@ -147,9 +150,14 @@ fn concat(parts: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// The elements of an array.
+fn integer(value: &[u8]) -> Option<i64> {
+    parse_i64(value.strip_prefix(b":")?.strip_suffix(b"\r\n")?)
+}
+
+/// The elements of an array, or the names and values of a map in turn.
 fn elements(part: &[u8]) -> impl Iterator<Item = &[u8]> {
     let (count, mut rest) = body(part);
+    let count = if part.starts_with(b"%") { 2 * count } else { count };
     (0..count).map_while(move |_| {
         let (element, after) = rest.split_at(value_len(rest));
         rest = after;
@@ -209,8 +217,8 @@ fn figures(parts: &[Vec<u8>], level: Level) -> Vec<u8> {
 
 fn memory(parts: &[Vec<u8>], answer: Answer, level: Level) -> Vec<u8> {
     let numbers = |part: &Vec<u8>| {
-        let integer = |element: &[u8]| parse_u64(element.strip_prefix(b":")?.strip_suffix(b"\r\n")?);
-        elements(part).filter_map(integer).collect::<Vec<u64>>()
+        let numbers = elements(part).filter_map(integer);
+        numbers.map(|number| number as u64).collect::<Vec<u64>>()
     };
     let mut whole: Option<MemoryReport> = None;
     let mut out = Reply::default();

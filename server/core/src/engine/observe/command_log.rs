@@ -47,26 +47,16 @@ pub struct CommandLog {
 }
 
 impl CommandLog {
-    pub(super) fn note(
-        &mut self,
-        entry: &Entry,
-        args: Args<'_>,
-        addr: &[u8],
-        name: &[u8],
-        at_seconds: u64,
-        value: u64,
-    ) {
-        // A log without room gives no numbers away either.
-        if self.len_max == 0 || self.threshold.is_none_or(|threshold| value < threshold) {
-            return;
-        }
+    /// A log without room gives no numbers away either.
+    pub(super) fn wants(&self, value: u64) -> bool {
+        self.len_max > 0 && self.threshold.is_some_and(|threshold| value >= threshold)
+    }
+
+    /// Keeps an entry under the next number.
+    pub(in crate::engine) fn push(&mut self, entry: LogEntry) {
         self.entries.push_front(LogEntry {
             id: self.next_id,
-            at_seconds,
-            value,
-            words: shorten(entry, args),
-            addr: addr.to_vec(),
-            name: name.to_vec(),
+            ..entry
         });
         self.next_id += 1;
         self.cut();
@@ -95,7 +85,8 @@ impl CommandLog {
     }
 }
 
-fn shorten(entry: &Entry, args: Args<'_>) -> Vec<Vec<u8>> {
+/// The words of a command as they are kept.
+pub(super) fn shorten(entry: &Entry, args: Args<'_>) -> Vec<Vec<u8>> {
     let kept = args.len().min(WORDS);
     let mut words = Vec::with_capacity(kept);
     for at in 0..kept {

@@ -22,10 +22,21 @@ pub struct Event {
     pub count: u64,
 }
 
+/// What is watched.
+const NAMES: [&str; 4] = ["command", "fast-command", "expire-cycle", "eviction-cycle"];
+
 impl LatencyMonitor {
+    pub fn is_long(&self, took_ms: u64) -> bool {
+        self.threshold_ms.is_some_and(|threshold| took_ms >= threshold)
+    }
+
+    pub fn name_of(text: &[u8]) -> Option<&'static str> {
+        NAMES.into_iter().find(|name| name.as_bytes() == text)
+    }
+
     /// Notes what took `took_ms`, if that is long.
     pub fn note(&mut self, name: &'static str, now_seconds: u64, took_ms: u64) {
-        if self.threshold_ms.is_none_or(|threshold| took_ms < threshold) {
+        if !self.is_long(took_ms) {
             return;
         }
         let event = self.events.entry(name).or_default();

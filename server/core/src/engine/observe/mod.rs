@@ -26,6 +26,17 @@ use crate::options::{Id, Options};
 /// Thresholds below this make every command be timed by itself. Microseconds.
 const FINE_US: u64 = 1000;
 
+/// What of a client's command is being run.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum Portion {
+    #[default]
+    Whole,
+    /// All of it, or the first part: it was shown where it came from.
+    First,
+    /// A further part, which is no call of its own.
+    Rest,
+}
+
 #[derive(Default)]
 pub struct Observer {
     logs: [CommandLog; 3],
@@ -37,6 +48,7 @@ pub struct Observer {
     threshold_us: Option<u64>,
     /// No command may be taken together with others.
     looks_at_each: bool,
+    pub(super) portion: Portion,
 }
 
 impl Observer {
@@ -139,7 +151,7 @@ impl World {
     pub(super) fn note_event(&mut self, name: &'static str, now: Now, began_us: u64) -> u64 {
         let ended_us = self.host.clock_us();
         let took_ms = ended_us.saturating_sub(began_us) / 1000;
-        self.observer.latency.note(name, now.ms() / 1000, took_ms);
+        self.keep_latency(name, now.ms() / 1000, took_ms);
         ended_us
     }
 
@@ -159,15 +171,24 @@ impl World {
         } else {
             "command"
         };
-        self.observer.latency.note(event, now.ms() / 1000, took_us / 1000);
+        self.keep_latency(event, now.ms() / 1000, took_us / 1000);
         if entry.flags.has(Flags::SKIP_COMMANDLOG) {
             return;
         }
-        let (addr, name) = self.sessions.get(client).map_or((&b""[..], &b""[..]), |session| {
-            (session.addr.as_bytes(), &session.identity.name)
-        });
-        for (log, value) in self.observer.logs.iter_mut().zip(values) {
-            log.note(entry, args, addr, name, now.ms() / 1000, value);
+        for kind in LogKind::ALL {
+            let value = values[kind as usize];
+            if self.observer.log(kind).wants(value) {
+                let session = self.sessions.get(client);
+                let found = LogEntry {
+                    id: 0,
+                    at_seconds: now.ms() / 1000,
+                    value,
+                    words: command_log::shorten(entry, args),
+                    addr: session.map_or(Vec::new(), |session| session.addr.clone().into_bytes()),
+                    name: session.map_or(Vec::new(), |session| session.identity.name.clone()),
+                };
+                self.keep_log_entry(client, kind, found);
+            }
         }
     }
 }

@@ -60,8 +60,8 @@ impl World {
         }
         line.extend_from_slice(b"\r\n");
         for monitor in std::mem::take(&mut self.observer.monitors) {
-            if self.sessions.get(monitor).is_some_and(|session| !session.closing) {
-                self.send(monitor, |reply| reply.raw(&line));
+            if self.sessions.get(monitor).is_some() {
+                self.show_line(monitor, &line);
                 self.observer.monitors.push(monitor);
             }
         }
