@@ -9,6 +9,7 @@ mod kind;
 mod output_limits;
 mod percentiles;
 mod rewrite;
+mod row;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,8 @@ mod typed;
 
 pub use kind::{Kind, Value, parse_memory as memory_value};
 pub use output_limits::{ClassLimit, OutputClass, OutputLimits};
-pub use table::{Facts, Id, Place, ROWS, Row};
+pub use row::{Facts, Place, Row};
+pub use table::{Id, ROWS};
 pub use typed::DebugAccess;
 
 /// Why a set of directives was not taken.

@@ -4,7 +4,13 @@
 //! so that an insert never has to come back up; a removal joins children that together fill three
 //! quarters of one. Between the two lies enough that a steady mix of both allocates nothing.
 
+mod branch;
+mod leaf;
+
 use std::ops::Range;
+
+pub(super) use branch::Branch;
+use leaf::Leaf;
 
 #[cfg(test)]
 use super::tree::Names;
@@ -19,17 +25,6 @@ pub(super) const FANOUT: usize = 32;
 pub struct Item<H> {
     pub score: f64,
     pub handle: H,
-}
-
-pub(super) struct Leaf<H> {
-    scores: [f64; LEAF_ITEMS],
-    handles: [Option<H>; LEAF_ITEMS],
-    len: u32,
-}
-
-pub(super) struct Branch<H> {
-    /// At least one.
-    pub(super) children: Vec<Child<H>>,
 }
 
 pub(super) struct Child<H> {
@@ -67,94 +62,6 @@ impl<H: Copy> Child<H> {
     pub(super) fn set_first(&mut self, first: Item<H>) {
         self.first_score = first.score;
         self.first_handle = first.handle;
-    }
-}
-
-impl<H: Copy + Eq> Leaf<H> {
-    fn new() -> Box<Self> {
-        Box::new(Self {
-            scores: [0.0; LEAF_ITEMS],
-            handles: [None; LEAF_ITEMS],
-            len: 0,
-        })
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.len as usize
-    }
-
-    fn item(&self, at: usize) -> Option<Item<H>> {
-        if at >= self.len() {
-            return None;
-        }
-        Some(Item {
-            score: self.scores[at],
-            handle: self.handles[at]?,
-        })
-    }
-
-    pub(super) fn handle(&self, at: usize) -> Option<H> {
-        self.item(at).map(|item| item.handle)
-    }
-
-    pub(super) fn set_handle(&mut self, at: usize, handle: H) {
-        self.handles[at] = Some(handle);
-    }
-
-    /// How many of the items `before` holds for.
-    #[inline]
-    pub(super) fn partition(&self, before: &mut impl FnMut(f64, H) -> bool) -> usize {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.handles[middle] {
-                Some(handle) if before(self.scores[middle], handle) => low = middle + 1,
-                _ => high = middle,
-            }
-        }
-        low
-    }
-
-    /// There is room.
-    pub(super) fn insert(&mut self, at: usize, score: f64, handle: H) {
-        let len = self.len();
-        self.scores.copy_within(at..len, at + 1);
-        self.handles.copy_within(at..len, at + 1);
-        self.scores[at] = score;
-        self.handles[at] = Some(handle);
-        self.len += 1;
-    }
-
-    fn remove(&mut self, at: usize) -> Option<Item<H>> {
-        let item = self.item(at)?;
-        let len = self.len();
-        self.scores.copy_within(at + 1..len, at);
-        self.handles.copy_within(at + 1..len, at);
-        self.len -= 1;
-        Some(item)
-    }
-
-    /// Moves the last `count` items to the front of `right`, where they fit.
-    fn give_last(&mut self, count: usize, right: &mut Self) {
-        let (from, kept) = (self.len() - count, right.len());
-        right.scores.copy_within(0..kept, count);
-        right.handles.copy_within(0..kept, count);
-        right.scores[..count].copy_from_slice(&self.scores[from..from + count]);
-        right.handles[..count].copy_from_slice(&self.handles[from..from + count]);
-        right.len += count as u32;
-        self.len -= count as u32;
-    }
-
-    /// Moves the first `count` items to the end of `left`, where they fit.
-    fn give_first(&mut self, count: usize, left: &mut Self) {
-        let (len, end) = (self.len(), left.len());
-        left.scores[end..end + count].copy_from_slice(&self.scores[..count]);
-        left.handles[end..end + count].copy_from_slice(&self.handles[..count]);
-        self.scores.copy_within(count..len, 0);
-        self.handles.copy_within(count..len, 0);
-        left.len += count as u32;
-        self.len -= count as u32;
     }
 }
 
@@ -335,7 +242,7 @@ impl<H: Copy + Eq> Node<H> {
 
     pub(super) fn drop_last_leaf(&mut self) -> usize {
         match self {
-            Self::Leaf(leaf) => std::mem::take(&mut leaf.len) as usize,
+            Self::Leaf(leaf) => leaf.clear(),
             Self::Branch(branch) => {
                 let Some(child) = branch.children.last_mut() else {
                     return 0;
@@ -361,139 +268,6 @@ impl<H: Copy + Eq> Node<H> {
                     .sum();
                 below + size_of::<Branch<H>>() + branch.children.capacity() * size_of::<Child<H>>()
             }
-        }
-    }
-}
-
-impl<H: Copy + Eq> Branch<H> {
-    pub(super) fn count(&self, range: Range<usize>) -> usize {
-        self.children[range]
-            .iter()
-            .map(|child| child.count as usize)
-            .sum()
-    }
-
-    /// The last child whose first item `holds`, else the first child.
-    #[inline]
-    fn child_holding(&self, mut holds: impl FnMut(f64, H) -> bool) -> usize {
-        self.children
-            .partition_point(|child| holds(child.first_score, child.first_handle))
-            .saturating_sub(1)
-    }
-
-    /// The child in which an item stands, or would, that follows all for which `before` holds.
-    #[inline]
-    pub(super) fn child_for(&self, before: &mut impl FnMut(f64, H) -> bool) -> usize {
-        self.child_holding(before)
-    }
-
-    /// The child in which the item named `old` stands.
-    pub(super) fn child_with(&self, old: H, before: &mut impl FnMut(f64, H) -> bool) -> usize {
-        self.child_holding(|score, handle| handle == old || before(score, handle))
-    }
-
-    /// The child that holds the item at `rank`, and the rank within it.
-    fn child_at(&self, mut rank: usize) -> (usize, usize) {
-        for (at, child) in self.children.iter().enumerate() {
-            if rank < child.count as usize {
-                return (at, rank);
-            }
-            rank -= child.count as usize;
-        }
-        (self.children.len(), rank)
-    }
-
-    /// Moves `width` of `left`'s last parts to its right neighbour.
-    fn shift_right(&mut self, left: usize, width: usize) {
-        let (head, tail) = self.children.split_at_mut(left + 1);
-        let (Some(left), Some(right)) = (head.last_mut(), tail.first_mut()) else {
-            return;
-        };
-        let from = left.node.width() - width;
-        let count = left.node.count(from..from + width) as u32;
-        left.node.give_last(width, &mut right.node);
-        left.count -= count;
-        right.count += count;
-        if let Some(first) = right.node.first() {
-            right.set_first(first);
-        }
-    }
-
-    /// Moves `width` of the first parts of `left`'s right neighbour to `left`.
-    fn shift_left(&mut self, left: usize, width: usize) {
-        let (head, tail) = self.children.split_at_mut(left + 1);
-        let (Some(left), Some(right)) = (head.last_mut(), tail.first_mut()) else {
-            return;
-        };
-        let count = right.node.count(0..width) as u32;
-        right.node.give_first(width, &mut left.node);
-        left.count += count;
-        right.count -= count;
-        if let Some(first) = right.node.first() {
-            right.set_first(first);
-        }
-    }
-
-    /// The child into which an item goes that follows all for which `before` holds; it is made not to be
-    /// full. This branch is not full.
-    pub(super) fn room_for(&mut self, before: &mut impl FnMut(f64, H) -> bool) -> usize {
-        let at = self.child_for(before);
-        if !self.children[at].node.is_full() {
-            return at;
-        }
-        let capacity = self.children[at].node.capacity();
-        let room = |child: Option<&Child<H>>| child.map_or(0, |child| capacity - child.node.width());
-        let left = at.checked_sub(1).map_or(0, |left| room(self.children.get(left)));
-        let right = room(self.children.get(at + 1));
-        // A quarter is worth the copying; less would soon be full again.
-        if left >= capacity / 4 {
-            self.shift_left(at - 1, left.div_ceil(2));
-        } else if right >= capacity / 4 {
-            self.shift_right(at, right.div_ceil(2));
-        } else {
-            self.split(at, before);
-        }
-        self.child_for(before)
-    }
-
-    /// Splits a full child: in halves, but at the ends of the whole order so that ascending (or descending)
-    /// inserts leave full nodes behind.
-    fn split(&mut self, at: usize, before: &mut impl FnMut(f64, H) -> bool) {
-        let node = &self.children[at].node;
-        let width = node.width();
-        let kept = if at + 1 == self.children.len() && node.is_all_before(before) {
-            width - 1
-        } else if at == 0 && !node.first().is_some_and(|item| before(item.score, item.handle)) {
-            1
-        } else {
-            width / 2
-        };
-        let right = Child::new(node.empty_like(), self.children[at].first(), 0);
-        self.children.insert(at + 1, right);
-        self.shift_right(at, width - kept);
-    }
-
-    /// Joins a child that became small with a neighbour, or drops it when empty.
-    fn join(&mut self, at: usize) {
-        let width = self.children[at].node.width();
-        let capacity = self.children[at].node.capacity();
-        if width == 0 {
-            self.children.remove(at);
-            return;
-        }
-        if width >= capacity / 2 {
-            return;
-        }
-        let fits = |other: Option<&Child<H>>| {
-            other.is_some_and(|other| other.node.width() + width <= capacity * 3 / 4)
-        };
-        if at > 0 && fits(self.children.get(at - 1)) {
-            self.shift_left(at - 1, width);
-            self.children.remove(at);
-        } else if fits(self.children.get(at + 1)) {
-            let width = self.children[at + 1].node.width();
-            self.shift_left(at, width);
-            self.children.remove(at + 1);
         }
     }
 }

@@ -1,0 +1,191 @@
+//! Writes effects, each after the one before.
+
+use super::{CREATED, SAME_KEY, op};
+use crate::effect::{Effect, ListPosition};
+
+#[derive(Default)]
+pub(in crate::effect) struct Encoder {
+    bytes: Vec<u8>,
+    last_db: u16,
+    /// Where the key of the last effect stands in `bytes`.
+    last_key: std::ops::Range<usize>,
+}
+
+impl Encoder {
+    pub(in crate::effect) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(in crate::effect) fn clear(&mut self) {
+        self.bytes.clear();
+        self.last_key = 0..0;
+    }
+
+    pub(in crate::effect) fn push(&mut self, db: u16, effect: &Effect<'_>) {
+        match *effect {
+            Effect::Put {
+                key,
+                kind,
+                value,
+                expire_at,
+                created,
+            } => {
+                self.head(op::PUT, created, db, key);
+                self.bytes.push(kind);
+                self.optional(expire_at);
+                self.blob(value);
+            }
+            Effect::Patch { key, offset, bytes } => {
+                self.head(op::PATCH, false, db, key);
+                self.varint(offset);
+                self.blob(bytes);
+            }
+            Effect::Expire { key, at } => {
+                self.head(op::EXPIRE, false, db, key);
+                self.optional(at);
+            }
+            Effect::Delete { key, generation } => {
+                self.head(op::DELETE, false, db, key);
+                self.optional(generation);
+            }
+            Effect::Create {
+                key,
+                kind,
+                generation,
+            } => {
+                self.head(op::CREATE, true, db, key);
+                self.bytes.push(kind);
+                self.varint(generation);
+            }
+            Effect::Rename { from, to_db, to } => {
+                self.head(op::RENAME, false, db, from);
+                self.varint(u64::from(to_db));
+                self.blob(to);
+            }
+            Effect::HashPut {
+                key,
+                generation,
+                field,
+                value,
+                expire_at,
+                created,
+            } => {
+                self.element(op::HASH_PUT, created, db, key, generation, field);
+                self.optional(expire_at);
+                self.blob(value);
+            }
+            Effect::HashDelete {
+                key,
+                generation,
+                field,
+            } => {
+                self.element(op::HASH_DELETE, false, db, key, generation, field);
+            }
+            Effect::SetAdd {
+                key,
+                generation,
+                member,
+            } => {
+                self.element(op::SET_ADD, true, db, key, generation, member);
+            }
+            Effect::SetDelete {
+                key,
+                generation,
+                member,
+            } => {
+                self.element(op::SET_DELETE, false, db, key, generation, member);
+            }
+            Effect::ScorePut {
+                key,
+                generation,
+                member,
+                score,
+                created,
+            } => {
+                self.element(op::SCORE_PUT, created, db, key, generation, member);
+                self.bytes.extend_from_slice(&score.to_bits().to_le_bytes());
+            }
+            Effect::ScoreDelete {
+                key,
+                generation,
+                member,
+            } => {
+                self.element(op::SCORE_DELETE, false, db, key, generation, member);
+            }
+            Effect::ListPut {
+                key,
+                generation,
+                position,
+                value,
+                created,
+            } => {
+                self.head(op::LIST_PUT, created, db, key);
+                self.varint(generation);
+                self.position(position);
+                self.blob(value);
+            }
+            Effect::ListDelete {
+                key,
+                generation,
+                position,
+            } => {
+                self.head(op::LIST_DELETE, false, db, key);
+                self.varint(generation);
+                self.position(position);
+            }
+            Effect::Swap { with } => {
+                self.head(op::SWAP, false, db, b"");
+                self.varint(u64::from(with));
+            }
+            Effect::Flush => self.head(op::FLUSH, false, db, b""),
+            Effect::Fence { fence } => {
+                self.head(op::FENCE, false, db, b"");
+                self.varint(fence);
+            }
+        }
+    }
+
+    fn head(&mut self, op: u8, created: bool, db: u16, key: &[u8]) {
+        let created = if created { CREATED } else { 0 };
+        let same = !self.bytes.is_empty() && db == self.last_db && self.bytes[self.last_key.clone()] == *key;
+        if same {
+            self.bytes.push(op | created | SAME_KEY);
+            return;
+        }
+        self.bytes.push(op | created);
+        self.varint(u64::from(db));
+        self.blob(key);
+        self.last_db = db;
+        self.last_key = self.bytes.len() - key.len()..self.bytes.len();
+    }
+
+    fn element(&mut self, op: u8, created: bool, db: u16, key: &[u8], generation: u64, part: &[u8]) {
+        self.head(op, created, db, key);
+        self.varint(generation);
+        self.blob(part);
+    }
+
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.bytes.push(value as u8);
+    }
+
+    /// `None` is 0, `Some(v)` is v + 1: times and generations stay far below the top.
+    fn optional(&mut self, value: Option<u64>) {
+        self.varint(value.map_or(0, |v| v.saturating_add(1)));
+    }
+
+    fn blob(&mut self, bytes: &[u8]) {
+        self.varint(bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Big-endian, as in the image's row keys.
+    fn position(&mut self, position: ListPosition) {
+        self.bytes.extend_from_slice(&position.whole.to_be_bytes());
+        self.varint(position.fraction);
+    }
+}

@@ -1,0 +1,178 @@
+//! What is written is read again, and damage is noticed or borne.
+
+use super::*;
+use crate::effect::{Effect, ListPosition};
+
+fn samples() -> Vec<(u16, Effect<'static>)> {
+    let position = ListPosition {
+        whole: 1 << 63,
+        fraction: 7,
+    };
+    vec![
+        (
+            0,
+            Effect::Put {
+                key: b"k",
+                kind: 0,
+                value: b"v",
+                expire_at: Some(0),
+                created: true,
+            },
+        ),
+        (
+            0,
+            Effect::Patch {
+                key: b"k",
+                offset: 1 << 40,
+                bytes: b"xyz",
+            },
+        ),
+        (3, Effect::Expire { key: b"k", at: None }),
+        (
+            3,
+            Effect::Delete {
+                key: b"other",
+                generation: Some(9),
+            },
+        ),
+        (
+            3,
+            Effect::Create {
+                key: b"h",
+                kind: 2,
+                generation: 10,
+            },
+        ),
+        (
+            3,
+            Effect::HashPut {
+                key: b"h",
+                generation: 10,
+                field: b"f",
+                value: b"",
+                expire_at: Some(5),
+                created: false,
+            },
+        ),
+        (
+            3,
+            Effect::HashDelete {
+                key: b"h",
+                generation: 10,
+                field: b"f",
+            },
+        ),
+        (
+            3,
+            Effect::SetAdd {
+                key: b"s",
+                generation: 11,
+                member: b"m",
+            },
+        ),
+        (
+            3,
+            Effect::SetDelete {
+                key: b"s",
+                generation: 11,
+                member: b"m",
+            },
+        ),
+        (
+            3,
+            Effect::ScorePut {
+                key: b"z",
+                generation: 12,
+                member: b"m",
+                score: -0.5,
+                created: true,
+            },
+        ),
+        (
+            3,
+            Effect::ScoreDelete {
+                key: b"z",
+                generation: 12,
+                member: b"m",
+            },
+        ),
+        (
+            3,
+            Effect::ListPut {
+                key: b"l",
+                generation: 13,
+                position,
+                value: b"e",
+                created: true,
+            },
+        ),
+        (
+            3,
+            Effect::ListDelete {
+                key: b"l",
+                generation: 13,
+                position,
+            },
+        ),
+        (
+            3,
+            Effect::Rename {
+                from: b"l",
+                to_db: 15,
+                to: b"l2",
+            },
+        ),
+        (3, Effect::Swap { with: 4 }),
+        (4, Effect::Flush),
+        (0, Effect::Fence { fence: u64::MAX }),
+    ]
+}
+
+fn encoded() -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    for (db, effect) in samples() {
+        encoder.push(db, &effect);
+    }
+    encoder.bytes().to_vec()
+}
+
+#[test]
+fn what_was_encoded_is_decoded() {
+    let bytes = encoded();
+    let decoded: Result<Vec<_>, _> = Decoder::new(&bytes).collect();
+    assert_eq!(decoded, Ok(samples()));
+}
+
+#[test]
+fn a_set_of_32_bytes_is_compact() {
+    let mut encoder = Encoder::default();
+    let (key, value) = ([b'k'; 16], [b'v'; 16]);
+    encoder.push(
+        0,
+        &Effect::Put {
+            key: &key,
+            kind: 0,
+            value: &value,
+            expire_at: None,
+            created: true,
+        },
+    );
+    assert!(encoder.bytes().len() <= 40, "{} bytes", encoder.bytes().len());
+}
+
+#[test]
+fn cut_or_flipped_bytes_are_an_error_or_other_effects_never_a_panic() {
+    let bytes = encoded();
+    for cut in 0..bytes.len() {
+        let _ = Decoder::new(&bytes[..cut]).count();
+    }
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut broken = bytes.clone();
+            broken[at] ^= 1 << bit;
+            let _ = Decoder::new(&broken).count();
+        }
+    }
+    let too_short = Decoder::new(&bytes[..bytes.len() - 1]).last();
+    assert!(matches!(too_short, Some(Err(_))));
+}
