@@ -6,22 +6,20 @@
 //! Invariant: zeros are only ever written beyond `filled`, and the writer writes only before it.
 
 use std::collections::VecDeque;
-use std::io::IoSlice;
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::batch::{END, END_BYTES};
+use super::batch::END_BYTES;
 use super::counters::Counters;
 use super::disk::{Disk, File};
 use super::failure::Fatal;
+use super::files::{self, PREPARING, SPARE, name_segment, write_zeros};
 use super::ids::ClusterId;
 use super::room::Reserve;
 use super::segment::{self, HEADER_BYTES, Header, Segment};
 
 /// Files of purged segments that wait to be used again, at most.
 const SPARES_MAX: usize = 2;
-const PREPARING: &str = "next";
-const SPARE: &str = "spare";
-static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Sizes {
@@ -60,16 +58,15 @@ struct State {
 /// What the filler finds to do.
 enum Job {
     Retire(u64),
-    Fill {
-        sequence: u64,
-        from: u64,
-        to: u64,
-    },
-    Prepare {
-        sequence: u64,
-        epoch: u64,
-        spare: Option<String>,
-    },
+    Fill { sequence: u64, from: u64, to: u64 },
+    Prepare(Plan),
+}
+
+/// A segment that is to be made.
+struct Plan {
+    sequence: u64,
+    epoch: u64,
+    spare: Option<String>,
 }
 
 pub(super) struct Ahead {
@@ -133,17 +130,14 @@ impl Ahead {
                 self.reserve.mark_open();
                 return Ok(false);
             };
-            state.busy = !matches!(job, Job::Retire(_));
+            // Retiring is in nobody's way, and what the writer is at stays so.
+            state.busy |= !matches!(job, Job::Retire(_));
             job
         };
         let done = match job {
             Job::Retire(sequence) => return self.retire(sequence).map(|()| true),
-            Job::Fill { sequence, from, to } => self.fill(&segment::name(sequence), from, to)?,
-            Job::Prepare {
-                sequence,
-                epoch,
-                spare,
-            } => self.prepare_ahead(sequence, epoch, spare)?,
+            Job::Fill { sequence, from, to } => self.fill(sequence, from, to)?,
+            Job::Prepare(plan) => self.prepare_ahead(&plan)?,
         };
         self.lock().busy = false;
         self.changed.notify_all();
@@ -174,14 +168,14 @@ impl Ahead {
             });
         }
         if state.filled >= end && state.next.is_none() {
-            return Some(Self::preparation(state));
+            return Some(Job::Prepare(Self::plan(state)));
         }
         None
     }
 
-    fn preparation(state: &mut State) -> Job {
+    fn plan(state: &mut State) -> Plan {
         state.epoch += 1;
-        Job::Prepare {
+        Plan {
             sequence: state.sequence + 1,
             epoch: state.epoch,
             spare: state.spares.pop(),
@@ -190,7 +184,8 @@ impl Ahead {
 
     /// Room and zeros; false if there is no room. On a handle of its own: a failed write-back is told once
     /// to each, and the writer's must not miss it.
-    fn fill(&self, name: &str, from: u64, to: u64) -> Result<bool, Fatal> {
+    fn fill(&self, sequence: u64, from: u64, to: u64) -> Result<bool, Fatal> {
+        let name = &segment::name(sequence);
         let file = self.disk.open(name).map_err(Fatal::io("open", name))?;
         let allocated = self.reserve.allocate_ahead(&*file, from, to - from);
         if !allocated.map_err(Fatal::io("extend", name))? {
@@ -199,58 +194,66 @@ impl Ahead {
         write_zeros(&*file, name, from, to)?;
         file.sync().map_err(Fatal::io("sync", name))?;
         Counters::add(&self.counters.fills, 1);
-        self.lock().filled = to;
+        let mut state = self.lock();
+        debug_assert_eq!(state.current.sequence, sequence, "the writer waits for a fill");
+        state.filled = to;
         Ok(true)
     }
 
-    fn prepare_ahead(&self, sequence: u64, epoch: u64, spare: Option<String>) -> Result<bool, Fatal> {
+    fn prepare_ahead(&self, plan: &Plan) -> Result<bool, Fatal> {
         let first = (HEADER_BYTES + self.sizes.ahead).min(self.sizes.segment);
-        let recycled = spare.is_some();
-        let file = self.take_file(spare, |disk| disk.create(PREPARING))?;
-        if !recycled {
-            let allocated = self.reserve.allocate_ahead(&*file, 0, first);
-            if !allocated.map_err(Fatal::io("extend", PREPARING))? {
-                return Ok(false);
+        let file = match &plan.spare {
+            Some(spare) => self.reuse(spare)?,
+            None => {
+                // Left by an attempt that found no room.
+                files::remove_if_there(&*self.disk, PREPARING)?;
+                let created = self.reserve.create_ahead(&*self.disk, PREPARING);
+                let Some(file) = created.map_err(Fatal::io("create", PREPARING))? else {
+                    return Ok(false);
+                };
+                let allocated = self.reserve.allocate_ahead(&*file, 0, first);
+                if !allocated.map_err(Fatal::io("extend", PREPARING))? {
+                    return Ok(false);
+                }
+                write_zeros(&*file, PREPARING, HEADER_BYTES, first)?;
+                file
             }
-            write_zeros(&*file, PREPARING, HEADER_BYTES, first)?;
-        }
-        let next = self.name_it(file, sequence, epoch)?;
+        };
+        let next = self.name_it(file, plan)?;
         self.lock().next = Some(next);
         Ok(true)
     }
 
-    /// A file to make a segment of, under the name that it has until its header is durable.
-    fn take_file(
-        &self,
-        spare: Option<String>,
-        create: impl Fn(&dyn Disk) -> std::io::Result<Arc<dyn File>>,
-    ) -> Result<Arc<dyn File>, Fatal> {
-        match spare {
-            Some(name) => {
-                Counters::add(&self.counters.recycled, 1);
-                self.disk
-                    .rename(&name, PREPARING)
-                    .map_err(Fatal::io("rename", name))?;
-                self.disk.open(PREPARING).map_err(Fatal::io("open", PREPARING))
-            }
+    /// The same for a writer that cannot wait: no zeros, and the reserve for room.
+    fn prepare_now(&self, plan: &Plan) -> Result<Next, Fatal> {
+        let file = match &plan.spare {
+            Some(spare) => self.reuse(spare)?,
             None => {
-                // Left by an attempt that found no room.
-                match self.disk.remove(PREPARING) {
-                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                        return Err(Fatal::io("remove", PREPARING)(error));
-                    }
-                    _ => {}
-                }
-                create(&*self.disk).map_err(Fatal::io("create", PREPARING))
+                files::remove_if_there(&*self.disk, PREPARING)?;
+                let created = self.reserve.spend(|| self.disk.create(PREPARING));
+                let file = created.map_err(Fatal::io("create", PREPARING))?;
+                let room = self.reserve.allocate_now(&*file, 0, HEADER_BYTES + END_BYTES);
+                room.map_err(Fatal::io("extend", PREPARING))?;
+                file
             }
-        }
+        };
+        self.name_it(file, plan)
     }
 
-    fn name_it(&self, file: Arc<dyn File>, sequence: u64, epoch: u64) -> Result<Next, Fatal> {
+    /// A spare, under the name that it has until its header is durable.
+    fn reuse(&self, spare: &str) -> Result<Arc<dyn File>, Fatal> {
+        Counters::add(&self.counters.recycled, 1);
+        self.disk
+            .rename(spare, PREPARING)
+            .map_err(Fatal::io("rename", spare))?;
+        self.disk.open(PREPARING).map_err(Fatal::io("open", PREPARING))
+    }
+
+    fn name_it(&self, file: Arc<dyn File>, plan: &Plan) -> Result<Next, Fatal> {
         let header = Header {
             cluster: self.cluster,
-            sequence,
-            epoch,
+            sequence: plan.sequence,
+            epoch: plan.epoch,
         };
         let filled = file
             .len()
@@ -306,7 +309,7 @@ impl Ahead {
         let result = self.reserve.allocate_now(&*file, from, to - from);
         let mut state = self.lock();
         state.busy = false;
-        result.map_err(Fatal::io("extend", name))?;
+        result.map_err(Fatal::io("extend", &name))?;
         state.filled = to;
         drop(state);
         self.changed.notify_all();
@@ -328,28 +331,16 @@ impl Ahead {
     pub(super) fn advance(&self) -> Result<Arc<Segment>, Fatal> {
         let mut state = self.wait_while_busy(|state| state.next.is_none())?;
         if state.next.is_none() {
-            let Job::Prepare {
-                sequence,
-                epoch,
-                spare,
-            } = Self::preparation(&mut state)
-            else {
-                unreachable!("a preparation is one");
-            };
+            let plan = Self::plan(&mut state);
             state.busy = true;
             drop(state);
-            let made = self
-                .take_file(spare, |disk| self.reserve.spend(|| disk.create(PREPARING)))
-                .and_then(|file| {
-                    let room = self.reserve.allocate_now(&*file, 0, HEADER_BYTES + END_BYTES);
-                    room.map_err(Fatal::io("extend", PREPARING))?;
-                    self.name_it(file, sequence, epoch)
-                });
+            let made = self.prepare_now(&plan);
             state = self.lock();
             state.busy = false;
             state.next = Some(made?);
         }
         if let Some(next) = state.next.take() {
+            debug_assert_eq!(next.segment.sequence, state.sequence + 1);
             state.sequence = next.segment.sequence;
             state.current = next.segment;
             state.filled = next.filled;
@@ -418,70 +409,6 @@ impl Ahead {
     }
 }
 
-/// The very first segment.
-pub(super) fn make_first(disk: &dyn Disk, header: &Header) -> Result<Segment, Fatal> {
-    let file = disk.create(PREPARING).map_err(Fatal::io("create", PREPARING))?;
-    name_segment(disk, file, header)
-}
-
-/// Makes a segment of a file, which becomes visible as one when its header is durable. What a recycled
-/// file holds begins behind an end mark.
-fn name_segment(disk: &dyn Disk, file: Arc<dyn File>, header: &Header) -> Result<Segment, Fatal> {
-    let name = segment::name(header.sequence);
-    let head = header.encode();
-    write_whole(&*file, PREPARING, &[IoSlice::new(&head), IoSlice::new(&END)], 0)?;
-    file.sync_all().map_err(Fatal::io("sync", PREPARING))?;
-    disk.rename(PREPARING, &name)
-        .map_err(Fatal::io("rename", &name))?;
-    disk.sync_names()
-        .map_err(Fatal::io("sync the folder of", &name))?;
-    Ok(Segment::new(header, file))
-}
-
-fn reserve_failed(source: std::io::Error) -> Fatal {
+fn reserve_failed(source: io::Error) -> Fatal {
     Fatal::io("set aside", "reserve")(source)
-}
-
-/// Names of ours that are no segments: what a crash may leave of making one.
-pub(super) fn is_leftover(name: &str) -> bool {
-    name == PREPARING || name.strip_prefix(SPARE).is_some_and(|rest| rest.starts_with('-'))
-}
-
-fn write_zeros(file: &dyn File, name: &str, from: u64, to: u64) -> Result<(), Fatal> {
-    const SLICES: usize = 64;
-    let mut at = from;
-    while at < to {
-        let mut slices = [IoSlice::new(&[]); SLICES];
-        let mut count = 0;
-        let mut end = at;
-        while count < SLICES && end < to {
-            let len = (to - end).min(ZEROS.len() as u64);
-            slices[count] = IoSlice::new(&ZEROS[..len as usize]);
-            end += len;
-            count += 1;
-        }
-        write_whole(file, name, &slices[..count], at)?;
-        at = end;
-    }
-    Ok(())
-}
-
-/// One write that has to take everything.
-pub(super) fn write_whole(
-    file: &dyn File,
-    name: &str,
-    slices: &[IoSlice<'_>],
-    offset: u64,
-) -> Result<(), Fatal> {
-    let wanted = slices.iter().map(|slice| slice.len()).sum();
-    let took = file.write_at(slices, offset).map_err(Fatal::io("write", name))?;
-    if took == wanted {
-        Ok(())
-    } else {
-        Err(Fatal::Short {
-            file: name.to_owned(),
-            wanted,
-            took,
-        })
-    }
 }

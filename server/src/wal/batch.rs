@@ -2,13 +2,13 @@
 
 use std::io::IoSlice;
 
-use super::ahead::write_whole;
 use super::disk::SLICES_MAX;
 use super::failure::Fatal;
+use super::files::write_whole;
 use super::ids::{LogIndex, ShardId};
 use super::lane::Item;
 use super::record::{self, Kind, Record};
-use super::segment::{self, Segment};
+use super::segment::Segment;
 
 /// Payloads up to this are copied: cheaper than a slice of their own.
 const COPIED_MAX: usize = 4 << 10;
@@ -95,8 +95,7 @@ impl Batch {
             count += 1;
         }
         slices[count] = IoSlice::new(&END);
-        let name = segment::name(segment.sequence);
-        write_whole(&*segment.file, &name, &slices[..=count], offset)
+        write_whole(&*segment.file, &segment.name, &slices[..=count], offset)
     }
 
     pub fn clear(&mut self) {

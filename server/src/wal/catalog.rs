@@ -42,6 +42,11 @@ pub struct Catalog {
 
 impl Catalog {
     pub fn add_segment(&mut self, listed: Listed) {
+        debug_assert!(
+            self.segments
+                .back()
+                .is_none_or(|last| last.sequence + 1 == listed.sequence)
+        );
         self.segments.push_back(listed);
     }
 
@@ -141,6 +146,19 @@ impl Catalog {
     pub fn lives(&self, shard: ShardId, index: LogIndex, at: Position) -> bool {
         self.find(shard, index)
             .is_some_and(|run| run.segment == at.segment && (run.offset..run.end).contains(&at.offset))
+    }
+
+    /// What a reader of one shard's entries from an index on has to know.
+    pub fn part(&self, shard: ShardId, from: LogIndex) -> Self {
+        let runs = self.runs.get(&shard).map(|runs| {
+            let start = runs.partition_point(|run| run.last < from.0);
+            (shard, runs.range(start..).copied().collect())
+        });
+        Self {
+            segments: self.segments.clone(),
+            runs: runs.into_iter().collect(),
+            pins: BTreeMap::new(),
+        }
     }
 
     pub fn pin(&mut self, segment: u64) {

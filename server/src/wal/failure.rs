@@ -117,9 +117,13 @@ pub enum Fatal {
 }
 
 impl Fatal {
-    pub(super) fn io(doing: &'static str, file: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
-        let file = file.into();
-        move |source| Self::Io { doing, file, source }
+    /// Names what failed; costs nothing while nothing does.
+    pub(super) fn io(doing: &'static str, file: &str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io {
+            doing,
+            file: file.to_owned(),
+            source,
+        }
     }
 }
 

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::ahead::{self, Ahead, Sizes};
+use super::ahead::{Ahead, Sizes};
 use super::catalog::Listed;
 use super::counters::{Counters, Counts};
 use super::disk::Disk;
 use super::failure::{Fatal, ReadError};
-use super::ids::{ClusterId, LogIndex, Position, ShardId};
+use super::files;
+use super::ids::{ClusterId, LogId, LogIndex, Position, ShardId};
 use super::lane::{Bounds, Lane, Wake};
 use super::recover::Recovery;
 use super::room::{Reserve, Room};
@@ -58,7 +59,9 @@ pub struct Seating {
 
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("the log holds shard {} which no owner has: the number of shards was changed", .0.0)]
+    #[error(
+        "the log holds shard {} which no owner has, so the number of shards was changed: set shards as it was", .0.0
+    )]
     Homeless(ShardId),
     #[error(transparent)]
     Fatal(#[from] Fatal),
@@ -88,23 +91,25 @@ impl Recovery {
         let (disk, cluster) = (Arc::clone(&self.disk), self.cluster);
         let parts = self.assemble(settings, seatings)?;
         let (shared, ahead) = (parts.shared, parts.ahead);
-        let threads = vec![
-            spawn("log-writer", {
-                let (shared, ahead) = (Arc::clone(&shared), Arc::clone(&ahead));
-                move || write(parts.writer, &shared, &ahead)
-            })?,
-            spawn("log-filler", {
-                let (shared, ahead) = (Arc::clone(&shared), Arc::clone(&ahead));
-                move || fill(&shared, &ahead)
-            })?,
-        ];
-        Ok(Wal {
+        let mut wal = Wal {
             disk,
             cluster,
-            shared,
-            ahead,
-            threads,
-        })
+            shared: Arc::clone(&shared),
+            ahead: Arc::clone(&ahead),
+            threads: Vec::new(),
+        };
+        let writer = spawn("log-writer", {
+            let (shared, ahead) = (Arc::clone(&shared), Arc::clone(&ahead));
+            move || write(parts.writer, &shared, &ahead)
+        })?;
+        // Before anybody has a lane, so that no ring is lost.
+        for seat in &shared.lanes {
+            seat.lane.set_writer(writer.thread().clone());
+        }
+        wal.threads.push(writer);
+        wal.threads
+            .push(spawn("log-filler", move || fill(&shared, &ahead))?);
+        Ok(wal)
     }
 
     pub(super) fn assemble(self, settings: &Settings, seatings: Vec<Seating>) -> Result<Parts, StartError> {
@@ -178,7 +183,7 @@ impl Recovery {
     /// The segment to go on in, where, and the largest epoch.
     fn make_whole(self) -> Result<(Arc<Segment>, u64, u64), Fatal> {
         let names = self.disk.list().map_err(Fatal::io("list", "the folder"))?;
-        let leftovers = names.into_iter().filter(|name| ahead::is_leftover(name));
+        let leftovers = names.into_iter().filter(|name| files::is_leftover(name));
         let unused = self.unused.iter().map(|sequence| segment::name(*sequence));
         for name in unused.chain(leftovers) {
             self.disk.remove(&name).map_err(Fatal::io("remove", &name))?;
@@ -197,7 +202,7 @@ impl Recovery {
                     sequence: 1,
                     epoch: self.epoch_max + 1,
                 };
-                let first = ahead::make_first(&*self.disk, &header)?;
+                let first = files::make_first(&*self.disk, &header)?;
                 (first, HEADER_BYTES, header.epoch)
             }
             Some(last) => {
@@ -213,7 +218,7 @@ impl Recovery {
         };
         self.disk
             .sync_names()
-            .map_err(Fatal::io("sync the folder of", segment::name(segment.sequence)))?;
+            .map_err(Fatal::io("sync the folder of", &segment.name))?;
         Ok((Arc::new(segment), at, epoch))
     }
 }
@@ -276,17 +281,24 @@ impl Wal {
             None if catalog.last(shard).is_none_or(|last| from > last) => catalog.tail(),
             None => return Err(ReadError::Gone { shard, index: from }),
         };
-        let snapshot = catalog.clone();
+        let snapshot = catalog.part(shard, from);
         let pin = Pin::new(self.shared.catalog_handle(), &mut catalog, at.segment);
         drop(catalog);
         let only = Some((shard, from));
         Ok(Scan::new(&self.disk, self.cluster, snapshot, at, only, Some(pin)))
     }
 
+    /// The id of an entry, if it lives.
+    pub fn id_of(&self, shard: ShardId, index: LogIndex) -> Result<Option<LogId>, ReadError> {
+        let found = self.entries(shard, index)?.next_entry()?.map(|entry| entry.id);
+        Ok(found)
+    }
+
     /// Writes, syncs and completes what waits, and ends the threads. The failure, if there was one.
     pub fn stop(mut self) -> Result<(), Fatal> {
         self.end_threads();
         let shared = Arc::clone(&self.shared);
+        // With the threads and this gone, nobody else has it.
         drop(self);
         Arc::try_unwrap(shared)
             .ok()
@@ -319,9 +331,6 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
 
 fn write(mut writer: Writer, shared: &Shared, ahead: &Ahead) {
     let started = Instant::now();
-    for seat in &shared.lanes {
-        seat.lane.set_writer(std::thread::current());
-    }
     let result = loop {
         if shared.has_failed() {
             break Ok(());

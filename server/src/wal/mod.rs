@@ -16,6 +16,7 @@ mod counters;
 pub mod disk;
 mod dump;
 mod failure;
+mod files;
 mod ids;
 mod lane;
 mod log;

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use super::catalog::{Catalog, Listed};
 use super::disk::Disk;
-use super::failure::{Damage, RecoverError};
-use super::ids::{ClusterId, LogIndex, Position, SHARDS_MAX, ShardId};
+use super::failure::{Damage, ReadError, RecoverError};
+use super::ids::{ClusterId, LogId, LogIndex, Position, SHARDS_MAX, ShardId};
 use super::read::{Found, Head, SegmentReader};
 use super::record::{Bad, Kind};
 use super::scan::Scan;
@@ -73,6 +73,25 @@ impl Recovery {
     /// The living entries of a shard: first and last index.
     pub fn range(&self, shard: ShardId) -> Option<(LogIndex, LogIndex)> {
         Some((self.catalog.first(shard)?, self.catalog.last(shard)?))
+    }
+
+    /// The id of a shard's last living entry; what was purged has the id of the purge.
+    pub fn last_id(&self, shard: ShardId) -> Result<Option<LogId>, ReadError> {
+        let Some(run) = self
+            .catalog
+            .last(shard)
+            .and_then(|last| self.catalog.find(shard, last))
+        else {
+            return Ok(None);
+        };
+        let at = Position {
+            segment: run.segment,
+            offset: run.offset,
+        };
+        let last = LogIndex(run.last);
+        let part = self.catalog.part(shard, last);
+        let mut scan = Scan::new(&self.disk, self.cluster, part, at, Some((shard, last)), None);
+        Ok(scan.next_entry()?.map(|entry| entry.id))
     }
 
     /// Whether and where the last segment's tail will be cut.

@@ -95,6 +95,17 @@ impl Reserve {
         }
     }
 
+    /// A new file ahead; none if there is no room, and then the log is full.
+    pub(super) fn create_ahead(&self, disk: &dyn Disk, name: &str) -> io::Result<Option<Arc<dyn File>>> {
+        match disk.create(name) {
+            Err(error) if disk::is_full(&error) => {
+                self.mark_full();
+                Ok(None)
+            }
+            other => other.map(Some),
+        }
+    }
+
     /// Takes room that is needed now, at the price of the reserve.
     pub(super) fn allocate_now(&self, file: &dyn File, offset: u64, len: u64) -> io::Result<()> {
         self.spend(|| file.allocate(offset, len))

@@ -59,6 +59,8 @@ pub struct Scan {
     to: Position,
     /// Only this shard, and the next index that is wanted of it.
     only: Option<(ShardId, LogIndex)>,
+    /// The entry that a run was entered for: one that is not found there is not looked for again.
+    sought: Option<LogIndex>,
     reader: Option<SegmentReader>,
     _pin: Option<Pin>,
 }
@@ -84,6 +86,7 @@ impl Scan {
             to: catalog.tail(),
             catalog,
             only,
+            sought: None,
             reader: None,
             _pin: pin,
         }
@@ -103,6 +106,7 @@ impl Scan {
             match self.step()? {
                 Some(head) if self.wants(&head) => break head,
                 Some(_) => {}
+                None if self.only.is_some() => return Err(self.gone()),
                 None if !self.go_to_next_segment() => return Ok(None),
                 None => {}
             }
@@ -135,6 +139,10 @@ impl Scan {
         };
         let inside = self.at.segment == run.segment && (run.offset..run.end).contains(&self.at.offset);
         if !inside {
+            if self.sought == Some(index) {
+                return Err(self.gone());
+            }
+            self.sought = Some(index);
             if self.at.segment != run.segment {
                 self.reader = None;
             }
@@ -147,6 +155,12 @@ impl Scan {
             }
         }
         Ok(true)
+    }
+
+    /// The catalog knows an entry that its segment does not hold.
+    fn gone(&self) -> ReadError {
+        let (shard, index) = self.only.unwrap_or((ShardId(0), LogIndex(0)));
+        ReadError::Gone { shard, index }
     }
 
     fn wants(&self, head: &Head) -> bool {

@@ -88,6 +88,7 @@ pub fn seed(cluster: ClusterId, epoch: u64) -> u32 {
 
 /// A segment that is open.
 pub struct Segment {
+    pub name: String,
     pub sequence: u64,
     pub epoch: u64,
     pub seed: u32,
@@ -97,6 +98,7 @@ pub struct Segment {
 impl Segment {
     pub fn new(header: &Header, file: Arc<dyn File>) -> Self {
         Self {
+            name: name(header.sequence),
             sequence: header.sequence,
             epoch: header.epoch,
             seed: seed(header.cluster, header.epoch),

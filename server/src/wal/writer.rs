@@ -280,11 +280,8 @@ impl Writer {
             return Ok(());
         }
         let started = Instant::now();
-        let name = || super::segment::name(self.segment.sequence);
-        self.segment
-            .file
-            .sync()
-            .map_err(|source| Fatal::io("sync", name())(source))?;
+        let segment = &*self.segment;
+        segment.file.sync().map_err(Fatal::io("sync", &segment.name))?;
         self.shared.counters.synced(started.elapsed().as_micros() as u64);
         // What the other thread met may have been about these very bytes.
         if self.shared.has_failed() {

@@ -148,6 +148,14 @@ fn owners_share_a_log_and_find_their_entries_again() {
         drop(scan);
         let one = wal.entries(ShardId(1), LogIndex(390)).expect("they are there");
         assert_eq!(count(one), 11);
+        let id = wal.id_of(ShardId(1), LogIndex(390)).expect("it is readable");
+        assert_eq!(id, Some(LogId::new(1, 1, 390)));
+        assert!(
+            wal.id_of(ShardId(1), LogIndex(401))
+                .expect("it is readable")
+                .is_none()
+        );
+        assert!(wal.id_of(ShardId(1), LogIndex(1)).is_err(), "it was purged");
         wal.stop().expect("nothing failed");
 
         let recovery = Recovery::read(Arc::new(Folder::new(&scratch.0)), CLUSTER).expect("it is in order");

@@ -61,6 +61,14 @@ fn a_scan_goes_on_from_where_an_entry_ended() {
     rig.start();
     workload(&mut rig, 3, 40);
     let recovery = recover(&rig.disk).expect("the log is in order");
+    for (lane, shard) in [(0, 0), (0, 1), (1, 2)] {
+        let images = rig.books[lane].images(rig.books[lane].sent.len());
+        let last = images
+            .get(&ShardId(shard))
+            .and_then(|image| image.entries.values().next_back());
+        let found = recovery.last_id(ShardId(shard)).expect("the log is readable");
+        assert_eq!(found, last.map(|(id, _, _)| *id));
+    }
     let mut ends = Vec::new();
     let mut scan = recovery.entries();
     while let Some(entry) = scan.next_entry().expect("the log is readable") {
