@@ -6,6 +6,7 @@ mod host;
 mod logging;
 mod owner;
 mod owners;
+mod storage;
 
 use std::io::Write;
 use std::path::Path;
@@ -16,7 +17,6 @@ use ruvio_core::options::text::{Directive, Origin};
 use ruvio_core::options::{Id, Options};
 use ruvio_server::wal::{self, disk::Folder};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
 
 use config::Request;
 use host::Node;
@@ -42,13 +42,12 @@ fn main() -> anyhow::Result<()> {
     let node = Arc::new(describe(&listeners)?);
     let pid_file = write_pid_file(&options)?;
 
-    let (stop, stopped) = watch::channel(false);
-    let owners = owners::start(&options, listeners, &node, &stopped)?;
+    let found = storage::Found::read(&options)?;
+    let owners = owners::start(&options, listeners, &node, found)?;
     wait_for_end(&node)?;
     tracing::info!("stopping");
     // Owners may have ended by themselves; joining them tells why.
-    let _ = stop.send(true);
-    owners.join()?;
+    owners.stop()?;
     let socket = options.shown_by(Id::UnixSocket);
     if !socket.is_empty() {
         std::fs::remove_file(&socket).with_context(|| format!("cannot remove {socket}"))?;

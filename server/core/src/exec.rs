@@ -102,7 +102,9 @@ impl Exec<'_> {
             }
             return Ok(());
         }
-        let deadline_ms = (timeout_ms > 0).then(|| self.now.ms().saturating_add(timeout_ms));
+        // Nobody waits shorter than told: the millisecond that is running does not count.
+        let now_ms = self.now.us.div_ceil(1000);
+        let deadline_ms = (timeout_ms > 0).then(|| now_ms.saturating_add(timeout_ms));
         Err(Failure::Block(Box::new(Block {
             keys: OwnedArgs::from_words(keys),
             deadline_ms,

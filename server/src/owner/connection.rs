@@ -54,6 +54,8 @@ pub struct Connection {
     pub listed: bool,
     /// Part of this turn's replies is in the turn's buffer.
     pub has_range: bool,
+    /// Ranges of replies that the gate holds back.
+    pub held: u32,
     /// Since when `pending` is above the soft limit.
     pub over_soft_since_ms: Option<u64>,
     moved: Moved,
@@ -88,6 +90,7 @@ impl Connection {
             travelled: false,
             listed: false,
             has_range: false,
+            held: 0,
             over_soft_since_ms: None,
             moved: Moved::default(),
         }
@@ -153,6 +156,14 @@ impl Connection {
         }
     }
 
+    /// Sends, and gives up on a peer that is gone.
+    pub fn send_or_drop(&mut self, bytes: &[u8]) {
+        if !self.send(bytes) {
+            self.closing = true;
+            self.drop_pending();
+        }
+    }
+
     /// Keeps bytes to be sent by the next `flush`.
     pub fn keep(&mut self, bytes: &[u8]) {
         self.pending.extend_from_slice(bytes);
@@ -209,7 +220,7 @@ impl Connection {
 
     /// Nothing is owed to the client any longer.
     pub fn is_settled(&self) -> bool {
-        self.unsent() == 0 && self.answers.is_empty()
+        self.unsent() == 0 && self.answers.is_empty() && self.held == 0
     }
 
     /// Bytes of replies that the socket has not taken.

@@ -1,5 +1,7 @@
 //! The connections of an owner, by the place that their session has.
 
+use ruvio_core::engine::session::ClientId;
+
 use super::connection::Connection;
 
 #[derive(Default)]
@@ -28,6 +30,13 @@ impl Connections {
     #[inline]
     pub fn get_mut(&mut self, index: u32) -> Option<&mut Connection> {
         self.places.get_mut(index as usize)?.as_deref_mut()
+    }
+
+    /// The connection of a client, if it is still there.
+    #[inline]
+    pub fn of(&mut self, client: ClientId) -> Option<&mut Connection> {
+        self.get_mut(client.index() as u32)
+            .filter(|connection| connection.client == client)
     }
 
     pub fn remove(&mut self, index: u32) -> Option<Box<Connection>> {

@@ -15,6 +15,7 @@ use ruvio_core::command::{Args, OwnedArgs};
 use ruvio_core::engine::Passport;
 use ruvio_core::engine::session::ClientId;
 use ruvio_core::resp::Span;
+use ruvio_server::wal::Wake;
 
 /// Which part of which answer.
 #[derive(Clone, Copy, Debug)]
@@ -127,9 +128,21 @@ impl Inbox {
         batches.push(batch);
         drop(batches);
         if sleeps {
-            // It can only fail where the count is at its end, and then the bell rings anyway.
-            let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+            self.ring();
         }
+    }
+
+    /// Wakes the owner.
+    pub fn ring(&self) {
+        // It can only fail where the count is at its end, and then the bell rings anyway.
+        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+    }
+}
+
+impl Wake for Inbox {
+    /// The log has completed something.
+    fn wake(&self) {
+        self.ring();
     }
 }
 

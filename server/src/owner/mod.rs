@@ -1,5 +1,5 @@
-//! An owner thread: one current-thread runtime around one gathered turn, the sockets it serves and the
-//! keyspaces it alone touches.
+//! An owner thread: one loop around one gathered turn, the sockets it serves and the keyspaces it alone
+//! touches.
 //!
 //! Invariant: nothing here waits while commands could run; background work comes in slices between turns.
 
@@ -8,7 +8,9 @@ mod bounds;
 mod connection;
 mod connections;
 mod crossing;
+mod gate;
 mod listener;
+mod news;
 mod poll;
 mod populate;
 mod route;
@@ -16,16 +18,18 @@ mod turn;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ruvio_core::engine::Engine;
 use ruvio_core::exec::Now;
-use tokio::sync::watch;
 
 use connection::Hold;
 use connections::Connections;
 use crossing::Crossing;
 pub use crossing::Inbox;
+use gate::Gate;
+pub use gate::{Commit, Log};
 pub use listener::{Listener, Local};
 use poll::{Poller, Ready};
 use populate::Populator;
@@ -33,8 +37,6 @@ use turn::Turn;
 
 /// Between slices of background work.
 const TICK: Duration = Duration::from_millis(10);
-/// Turns before other tasks of the runtime (signals, timers) get a chance.
-const TURNS_IN_A_ROW: usize = 64;
 /// Tokens from here on are listeners; below, connections by their place.
 const LISTENERS: u64 = 1 << 32;
 /// Other owners have sent something.
@@ -46,6 +48,7 @@ pub struct Owner {
     listeners: Vec<Listener>,
     turn: Turn,
     crossing: Crossing,
+    gate: Gate,
     /// Connections that answers of other owners came for.
     answered: Vec<u32>,
     /// Room for the answer of a part of a command.
@@ -64,9 +67,20 @@ pub struct Owner {
 
 impl Owner {
     /// `inboxes` are those of all owners, in order.
-    pub fn new(engine: Engine, listeners: Vec<Listener>, inboxes: Vec<Arc<Inbox>>) -> Self {
+    /// Without a log nothing outlives the process.
+    pub fn new(
+        mut engine: Engine,
+        listeners: Vec<Listener>,
+        inboxes: Vec<Arc<Inbox>>,
+        log: Option<Log>,
+    ) -> Self {
+        if log.is_some() {
+            engine.log_changes();
+            engine.begin_logged_turn(1);
+        }
         Self {
             crossing: Crossing::new(engine.world.topology.me.into(), inboxes),
+            gate: Gate::new(log),
             answered: Vec::new(),
             part_buffer: Vec::new(),
             engine,
@@ -82,48 +96,31 @@ impl Owner {
         }
     }
 
-    /// Serves until `stop` turns true.
-    pub async fn run(mut self, mut stop: watch::Receiver<bool>) -> io::Result<()> {
+    /// Serves until `stop` turns true, which its bell tells.
+    pub fn run(mut self, stop: &AtomicBool) -> io::Result<()> {
         self.engine.mark_startup();
-        let poller = Poller::new()?;
+        let mut poller = Poller::new()?;
         self.watch_listeners(&poller)?;
         poller.watch_edges(self.crossing.bell(), BELL)?;
-        let mut poller = poller.register()?;
         let mut events: Vec<Ready> = Vec::new();
         let mut ready: Vec<u32> = Vec::new();
-        while !*stop.borrow() {
-            let mut turns = 0;
-            loop {
-                poller.get_mut().poll(&mut events)?;
-                if events.is_empty() && self.listed.is_empty() {
-                    break;
-                }
-                self.take_events(poller.get_mut(), &events, &mut ready)?;
-                self.serve(&mut ready, now());
-                turns += 1;
-                if Instant::now() >= self.next_tick {
-                    self.tick(poller.get_ref())?;
-                }
-                if turns == TURNS_IN_A_ROW {
-                    break;
-                }
-            }
-            if turns == TURNS_IN_A_ROW {
-                tokio::task::yield_now().await;
-                continue;
-            }
-            let wake = self.next_tick;
-            let is_due = tokio::select! {
-                biased;
-                guard = poller.readable() => {
-                    guard?.clear_ready();
-                    false
-                }
-                _ = stop.changed() => false,
-                () = tokio::time::sleep_until(wake.into()) => true,
+        while !stop.load(Ordering::Relaxed) {
+            let rests = self.gate.is_stuck() || self.listed.is_empty() && ready.is_empty();
+            let wait = if rests {
+                self.next_tick.saturating_duration_since(Instant::now())
+            } else {
+                Duration::ZERO
             };
-            if is_due {
-                self.tick(poller.get_ref())?;
+            poller.poll(&mut events, wait)?;
+            self.take_events(&poller, &events, &mut ready)?;
+            self.open_gate()?;
+            let has_work = !(ready.is_empty() && self.listed.is_empty() && self.answered.is_empty());
+            // A bell may have brought nothing but what other owners sent.
+            if !self.gate.is_stuck() && (has_work || !events.is_empty()) {
+                self.serve(&mut ready, now());
+            }
+            if Instant::now() >= self.next_tick {
+                self.tick(&poller)?;
             }
         }
         self.finish();

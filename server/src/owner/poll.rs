@@ -1,14 +1,12 @@
-//! Readiness of this owner's sockets: an epoll set of our own, edge-triggered, watched by tokio through one
-//! descriptor. One task per connection would cost a fifth of the time of a small command.
-//!
-//! The one unsafe call hands our descriptor to tokio, which asks for the promise that it stays ours.
-#![allow(unsafe_code)]
+//! Readiness of this owner's sockets: an epoll set, edge-triggered. One task of a runtime per connection would
+//! cost a fifth of the time of a small command, and a runtime between the owner and its set two system calls
+//! a turn (docs, explanation/architecture).
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::time::Timespec;
-use tokio::io::unix::AsyncFd;
 
 /// What a descriptor is ready for.
 #[derive(Clone, Copy, Debug)]
@@ -37,13 +35,6 @@ impl Poller {
         })
     }
 
-    /// Lets tokio watch the set.
-    pub fn register(self) -> std::io::Result<AsyncFd<Self>> {
-        // SAFETY: the set owns its descriptor, `as_raw_fd` always answers that one, and nothing closes it
-        // before the set is dropped.
-        Ok(unsafe { AsyncFd::register(self) }?)
-    }
-
     /// Watches a connection: told once per change, for reading and writing.
     pub fn watch_edges(&self, fd: impl AsFd, token: u64) -> std::io::Result<()> {
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
@@ -65,18 +56,18 @@ impl Poller {
         Ok(epoll::delete(&self.epoll, fd)?)
     }
 
-    /// What is ready now, without waiting.
-    pub fn poll(&mut self, into: &mut Vec<Ready>) -> std::io::Result<()> {
+    /// What is ready; waits for something to be, but no longer than `wait`.
+    pub fn poll(&mut self, into: &mut Vec<Ready>, wait: Duration) -> std::io::Result<()> {
         into.clear();
         self.events.clear();
-        let none = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
+        let wait = Timespec {
+            tv_sec: wait.as_secs().cast_signed(),
+            tv_nsec: wait.subsec_nanos().into(),
         };
         match epoll::wait(
             &self.epoll,
             rustix::buffer::spare_capacity(&mut self.events),
-            Some(&none),
+            Some(&wait),
         ) {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => return Ok(()),
@@ -92,11 +83,5 @@ impl Poller {
             }
         }));
         Ok(())
-    }
-}
-
-impl AsRawFd for Poller {
-    fn as_raw_fd(&self) -> RawFd {
-        self.epoll.as_raw_fd()
     }
 }

@@ -17,8 +17,9 @@ use ruvio_core::resp::Reply;
 
 use super::Owner;
 use super::answers::Expected;
-use super::connection::Hold;
+use super::connection::{Connection, Hold};
 use super::crossing::{Batch, Kind, Parked, Task, Ticket, Waiting};
+use super::gate::Goal;
 
 /// What came of one command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,11 +94,20 @@ impl Owner {
 
     /// Replies from `start` on wait for those of other owners that come before them.
     pub(super) fn queue_behind(&mut self, index: u32, start: usize, reply: &mut Reply) {
-        if let Some(connection) = self.connections.get_mut(index)
-            && !connection.answers.is_empty()
-            && reply.len() > start
-        {
-            connection.answers.push(&reply.as_slice()[start..]);
+        let waits_for_others = |c: &Connection| !c.answers.is_empty();
+        if reply.len() == start || !self.connections.get(index).is_some_and(waits_for_others) {
+            return;
+        }
+        let must_wait = self.must_wait();
+        if let Some(connection) = self.connections.get_mut(index) {
+            let bytes = &reply.as_slice()[start..];
+            if must_wait {
+                let number = connection.answers.expect(Expected::whole(false));
+                let goal = Goal::Reply(connection.client, number);
+                self.hold(goal, bytes);
+            } else {
+                connection.answers.push(bytes);
+            }
             reply.truncate(start);
         }
     }
@@ -328,17 +338,29 @@ impl Owner {
         }
     }
 
+    /// Has the other owners run a command.
+    pub(super) fn tell_others(&mut self, words: Args<'_>) {
+        let passport = self.engine.passport(ClientId::NONE);
+        let ticket = self.nobody(ClientId::NONE);
+        let me = self.crossing.me;
+        for owner in (0..self.crossing.owners()).filter(|owner| *owner != me) {
+            self.crossing
+                .send(owner, Kind::Quiet, ticket, passport, words.iter());
+        }
+    }
+
     fn run_errand(&mut self, to: To, words: Args<'_>) {
         let passport = self.engine.passport(ClientId::NONE);
         let me = self.crossing.me;
         let owner_of = |client| usize::from(self.engine.world.topology.owner_of_client(client));
         let (owner, client) = match to {
+            // Others must not tell of a change before it is committed.
+            To::Others if self.wait_of_message() > 0 => {
+                self.hold_for_others(words);
+                return;
+            }
             To::Others => {
-                let ticket = self.nobody(ClientId::NONE);
-                for owner in (0..self.crossing.owners()).filter(|owner| *owner != me) {
-                    self.crossing
-                        .send(owner, Kind::Quiet, ticket, passport, words.iter());
-                }
+                self.tell_others(words);
                 return;
             }
             To::First => (0, ClientId::NONE),
@@ -535,7 +557,16 @@ impl Owner {
         self.part_buffer = bytes;
     }
 
+    /// A part is answered; its answer goes where the ticket says, once it may.
     pub(super) fn finish_part(&mut self, ticket: Ticket, db: u16, bytes: &[u8]) {
+        if self.must_wait() || self.wait_of_message() > 0 {
+            self.hold(Goal::Part(ticket, db), bytes);
+        } else {
+            self.hand_over_part(ticket, db, bytes);
+        }
+    }
+
+    pub(super) fn hand_over_part(&mut self, ticket: Ticket, db: u16, bytes: &[u8]) {
         if usize::from(ticket.home) == self.crossing.me {
             self.take_answer(ticket, db, bytes);
         } else {
@@ -569,6 +600,10 @@ impl Owner {
             let Some(connection) = self.connections.get_mut(index) else {
                 continue;
             };
+            // What the gate holds of its replies comes before them.
+            if connection.held > 0 {
+                continue;
+            }
             connection.release_answers();
             if connection.answers.is_empty()
                 && matches!(connection.hold, Hold::Answers | Hold::BlockedElsewhere)

@@ -6,7 +6,6 @@
 //! blocked command, a client that has yet to authenticate) are served one by one from their own `input`.
 
 use ruvio_core::command::Args;
-use ruvio_core::engine::session::ClientId;
 use ruvio_core::engine::{Ahead, Flow};
 use ruvio_core::exec::Now;
 use ruvio_core::resp::{Decoded, Limits, Protocol, ProtocolError, Reply, Span};
@@ -33,10 +32,12 @@ struct Arrival {
 }
 
 /// Replies of one connection, in the turn's buffer.
-struct Range {
-    connection: u32,
-    start: usize,
-    end: usize,
+pub(super) struct Range {
+    pub(super) connection: u32,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// The turn of changes that has to be committed before it goes out.
+    pub(super) wait: u64,
 }
 
 /// Buffers of a turn, kept from one to the next.
@@ -45,8 +46,8 @@ pub struct Turn {
     arrivals: Vec<Arrival>,
     spans: Vec<Span>,
     commands: Vec<Parsed>,
-    reply: Reply,
-    ranges: Vec<Range>,
+    pub(super) reply: Reply,
+    pub(super) ranges: Vec<Range>,
 }
 
 const ARENA: usize = 512 * 1024;
@@ -70,7 +71,7 @@ impl Turn {
     }
 
     /// Stands in while the real one is borrowed: allocates nothing.
-    fn empty() -> Self {
+    pub(super) fn empty() -> Self {
         Self {
             arena: Vec::new(),
             arrivals: Vec::new(),
@@ -108,6 +109,7 @@ impl Owner {
             self.cross(now);
         }
         self.serve_listed(now);
+        self.settle_gate();
         if spread {
             self.crossing.flush();
         }
@@ -336,16 +338,17 @@ impl Owner {
         self.turn = turn;
     }
 
-    fn send_ranges(&mut self, turn: &mut Turn) {
+    pub(super) fn send_ranges(&mut self, turn: &mut Turn) {
+        if self.gate.is_on() {
+            self.pass_or_hold(turn);
+            return;
+        }
         for range in turn.ranges.drain(..) {
             let Some(connection) = self.connections.get_mut(range.connection) else {
                 continue;
             };
             connection.has_range = false;
-            if !connection.send(&turn.reply.as_slice()[range.start..range.end]) {
-                connection.closing = true;
-                connection.drop_pending();
-            }
+            connection.send_or_drop(&turn.reply.as_slice()[range.start..range.end]);
             if connection.unsent() > 0 {
                 let now = self.engine.shard.now();
                 self.list(range.connection);
@@ -365,6 +368,7 @@ impl Owner {
                 connection,
                 start: *start,
                 end,
+                wait: self.take_wait(),
             });
             if let Some(connection) = self.connections.get_mut(connection) {
                 connection.has_range = true;
@@ -373,117 +377,8 @@ impl Owner {
         *start = end;
     }
 
-    /// Takes what the last command had for other clients.
-    fn deliver(&mut self, current: u32, turn: &mut Turn, now: Now) {
-        let mut outbox = std::mem::take(&mut self.engine.world.outbox);
-        for parcel in outbox.drain(..) {
-            let waiting = self.crossing.waiting.get_mut(&parcel.client);
-            let is_unanswered = waiting.as_ref().is_some_and(|waiting| waiting.bytes.is_empty());
-            if let Some(waiting) = waiting.filter(|_| parcel.is_answer) {
-                waiting.bytes.extend_from_slice(&parcel.bytes);
-                continue;
-            }
-            let index = parcel.client.index() as u32;
-            let Some(connection) = self
-                .connections
-                .get_mut(index)
-                .filter(|c| c.client == parcel.client)
-            else {
-                continue;
-            };
-            // Behind its replies of this turn, if there are any; else it is sent when the turn ends.
-            let waits = connection.hold == Hold::BlockedElsewhere || is_unanswered;
-            if waits && !connection.answers.is_empty() {
-                // A wait may last for ever, and what is pushed does not wait for it.
-                connection.answers.push_before_last(&parcel.bytes);
-                self.answered.push(index);
-                self.hold_to_output_limit(index, now);
-            } else if !connection.answers.is_empty() {
-                connection.answers.push(&parcel.bytes);
-                self.hold_to_output_limit(index, now);
-            } else if index == current || connection.has_range {
-                let start = turn.reply.len();
-                turn.reply.raw(&parcel.bytes);
-                let end = turn.reply.len();
-                turn.ranges.push(Range {
-                    connection: index,
-                    start,
-                    end,
-                });
-                connection.has_range = true;
-            } else {
-                connection.keep(&parcel.bytes);
-                self.list(index);
-                self.hold_to_output_limit(index, now);
-            }
-        }
-        self.engine.world.outbox = outbox;
-        let mut gone = std::mem::take(&mut self.engine.world.closing);
-        for client in gone.drain(..) {
-            match self.engine.home_of(client) {
-                Some(home) => self.close_at_home(home),
-                None => self.close_when_settled(client),
-            }
-        }
-        self.engine.world.closing = gone;
-        let mut free = std::mem::take(&mut self.engine.world.unblocked);
-        let mut answered = Vec::new();
-        for client in free.drain(..) {
-            if let Some(waiting) = self.crossing.waiting.remove(&client) {
-                answered.push((client, waiting));
-                continue;
-            }
-            let index = client.index() as u32;
-            if let Some(connection) = self.connections.get_mut(index).filter(|c| c.client == client) {
-                connection.hold = Hold::None;
-                self.list(index);
-            }
-        }
-        self.engine.world.unblocked = free;
-        if !self.engine.world.errands.is_empty() {
-            self.run_errands();
-        }
-        for (client, waiting) in answered {
-            self.go_on_after(client, waiting, now);
-            if self.engine.world.has_news() {
-                self.deliver(current, turn, now);
-            }
-        }
-    }
-
-    /// Closes the client's connection, if it is here, once it has been sent what it is owed.
-    pub(super) fn close_when_settled(&mut self, client: ClientId) {
-        let index = client.index() as u32;
-        if let Some(connection) = self.connections.get_mut(index).filter(|c| c.client == client) {
-            connection.closing = true;
-            self.list(index);
-        }
-    }
-
-    /// Carries out what came of work outside a command (`tick`).
-    pub(super) fn deliver_news(&mut self, now: Now) {
-        self.deliver_between(now);
-        if self.is_spread() {
-            self.release_answers();
-        }
-        self.serve_listed(now);
-        if self.is_spread() {
-            self.crossing.flush();
-        }
-    }
-
-    /// Carries out what came of work while nothing stands in the turn's buffer.
-    pub(super) fn deliver_between(&mut self, now: Now) {
-        if self.engine.world.has_news() {
-            let mut turn = std::mem::replace(&mut self.turn, Turn::empty());
-            self.deliver(u32::MAX, &mut turn, now);
-            self.send_ranges(&mut turn);
-            self.turn = turn;
-        }
-    }
-
     /// Serves, one by one, the connections that need more than the common case, until none is listed.
-    fn serve_listed(&mut self, now: Now) {
+    pub(super) fn serve_listed(&mut self, now: Now) {
         let mut rounds = std::mem::take(&mut self.listed);
         for index in rounds.drain(..) {
             if let Some(connection) = self.connections.get_mut(index) {

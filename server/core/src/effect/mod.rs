@@ -161,6 +161,11 @@ impl Effects {
     pub fn clear(&mut self) {
         self.encoder.clear();
     }
+
+    /// The encoded effects, in exchange for an empty buffer.
+    pub fn take(&mut self, buffer: Vec<u8>) -> Vec<u8> {
+        self.encoder.take(buffer)
+    }
 }
 
 /// Where a collection's writer, which holds the entry, leaves its effects.

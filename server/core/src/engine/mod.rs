@@ -20,6 +20,7 @@ mod figures;
 pub mod host;
 mod identity;
 mod join;
+mod logged;
 pub mod observe;
 mod paused;
 mod permission;

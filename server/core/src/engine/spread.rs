@@ -91,6 +91,17 @@ impl Bench {
     }
 }
 
+impl Bench {
+    /// All but the selected one.
+    pub(super) fn others(&self) -> impl Iterator<Item = &Shard> {
+        self.places.iter().flatten().map(|shard| &**shard)
+    }
+
+    pub(super) fn others_mut(&mut self) -> impl Iterator<Item = &mut Shard> {
+        self.places.iter_mut().flatten().map(|shard| &mut **shard)
+    }
+}
+
 impl Engine {
     /// How many shards this owner has.
     pub fn shard_count(&self) -> usize {

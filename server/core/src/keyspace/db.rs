@@ -32,6 +32,7 @@ impl Db<'_> {
         } else {
             self.shard.heap.hash(bytes)
         };
+        self.shard.uncommitted.note_named(hash);
         Key { bytes, hash }
     }
 
@@ -306,7 +307,7 @@ impl Db<'_> {
             generation,
         });
         self.notify(Classes::EXPIRED, "expired", key);
-        self.shard.interest.touch(self.index, key.bytes);
+        self.tell(key);
     }
 
     /// Removes a key that a command gives a time that has passed, which counts as a change of it.
@@ -329,6 +330,12 @@ impl Db<'_> {
     #[inline]
     pub fn touch(&mut self, key: Key<'_>) {
         self.shard.stats.changes += 1;
+        self.tell(key);
+    }
+
+    #[inline]
+    fn tell(&mut self, key: Key<'_>) {
+        self.shard.uncommitted.note_change(key.hash);
         self.shard.interest.touch(self.index, key.bytes);
     }
 

@@ -21,6 +21,7 @@ impl Shard {
         });
         self.discard(db);
         self.stats.changes += keys as u64;
+        self.uncommitted.note_whole();
         if self.effects.on() {
             self.effects.push(db, &Effect::Flush);
         }
@@ -48,6 +49,7 @@ impl Shard {
             is_in(one) || is_in(other)
         });
         self.exchange(one, other);
+        self.uncommitted.note_whole();
         if self.effects.on() {
             self.effects.push(one, &Effect::Swap { with: other });
         }

@@ -22,6 +22,7 @@ mod kinds;
 pub mod limits;
 mod strings;
 mod transfer;
+mod uncommitted;
 pub mod weight;
 
 pub use access::AccessPolicy;
@@ -37,6 +38,7 @@ pub use interest::Interest;
 pub use kinds::{Type, kind};
 pub use limits::Limits;
 pub use strings::OpenString;
+pub use uncommitted::Uncommitted;
 
 use crate::command::list::ListScratch;
 use crate::effect::Effects;
@@ -69,6 +71,7 @@ pub struct Shard {
     /// A database is its table; `SWAPDB` swaps two.
     pub databases: Vec<KeyTable>,
     pub effects: Effects,
+    pub uncommitted: Uncommitted,
     pub interest: Interest,
     /// Events of the running command, published when it ends. Filled only for classes in `notify`.
     pub events: Vec<Event>,
@@ -113,6 +116,7 @@ impl Shard {
             heap: Heap::new(seed),
             databases: (0..databases).map(|_| Table::new()).collect(),
             effects: Effects::default(),
+            uncommitted: Uncommitted::default(),
             interest: Interest::default(),
             events: Vec::new(),
             notify: Classes::default(),

@@ -28,7 +28,7 @@ macro_rules! options {
 
 options! {
     // The node.
-    Durability "durability" Kind::Only(&["memory"], "only 'memory' is known: this version has no log to keep writes in"), "memory", FIXED.ours(),
+    Durability "durability" Kind::Choice(&["memory", "everysec", "always"]), "memory", FIXED.ours(),
         "When a write is acknowledged: memory, once it is executed.";
     Shards "shards" int(1, 1024), "1", FIXED.ours(),
         "Into how many shards the hash slots are divided.";

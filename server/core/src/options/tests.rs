@@ -75,7 +75,8 @@ fn faults_are_told_with_their_place() {
         "node.conf, line 1: option 'port': argument must be between 0 and 65535 inclusive"
     );
     assert!(
-        fault(b"\n\ndurability always").starts_with("node.conf, line 3: option 'durability': only 'memory'")
+        fault(b"\n\ndurability never")
+            .starts_with("node.conf, line 3: option 'durability': argument(s) must be")
     );
     assert_eq!(
         parse_file(b"port 1\nrequirepass \"a\n", "node.conf"),

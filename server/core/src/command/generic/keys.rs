@@ -53,6 +53,7 @@ pub(super) fn type_of(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
 }
 
 pub(super) fn keys(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+    x.db.shard.uncommitted.note_any();
     let pattern = args.get(1);
     let now_ms = x.now.ms();
     let shard = &*x.db.shard;
@@ -75,6 +76,7 @@ pub(super) fn is_due<B>(entry: &Entry<'_, B>, now_ms: u64) -> bool {
 }
 
 pub(super) fn randomkey(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
+    x.db.shard.uncommitted.note_any();
     for _ in 0..DRAWS {
         let random = x.db.shard.random();
         let shard = &*x.db.shard;
@@ -104,6 +106,7 @@ pub(super) fn randomkey(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
 }
 
 pub(super) fn dbsize(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
+    x.db.shard.uncommitted.note_any();
     let keys = x.db.shard.databases[x.db.index as usize].len();
     x.reply.count(keys);
     Ok(())

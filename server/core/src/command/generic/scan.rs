@@ -74,6 +74,7 @@ fn parse_type(name: &[u8]) -> Result<Type, Error> {
 pub(super) fn scan(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     let mut cursor = parse_u64(args.get(1)).ok_or(INVALID_CURSOR)?;
     let options = parse(args)?;
+    x.db.shard.uncommitted.note_any();
     let now_ms = x.now.ms();
     let mut body = Reply::new(x.reply.proto());
     let (mut shown, mut seen, mut buckets) = (0, 0, 0);

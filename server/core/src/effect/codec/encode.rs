@@ -21,6 +21,13 @@ impl Encoder {
         self.last_key = 0..0;
     }
 
+    /// What was encoded, in exchange for an empty buffer.
+    pub(in crate::effect) fn take(&mut self, mut buffer: Vec<u8>) -> Vec<u8> {
+        buffer.clear();
+        self.last_key = 0..0;
+        std::mem::replace(&mut self.bytes, buffer)
+    }
+
     pub(in crate::effect) fn push(&mut self, db: u16, effect: &Effect<'_>) {
         match *effect {
             Effect::Put {
