@@ -14,7 +14,7 @@ use ruvio_server::wal::{Seating, ShardId, Wake};
 use super::entropy;
 use super::host::{Node, Process};
 use super::owner::{Inbox, Listener, Log, Owner};
-use super::storage::{Durability, Found, Storage};
+use super::storage::{Found, Storage, commit_of};
 
 /// Threads that serve, to be joined when they are told to stop.
 pub struct Owners {
@@ -108,7 +108,7 @@ fn keep(
     options: &Options,
     found: Option<Found>,
 ) -> anyhow::Result<(Option<Storage>, Vec<Option<Log>>)> {
-    let (Some(found), Some(commit)) = (found, Durability::of(options).commit()) else {
+    let (Some(found), Some(commit)) = (found, commit_of(options.durability())) else {
         return Ok((None, Vec::new()));
     };
     found.replay(shards)?;

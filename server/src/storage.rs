@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use ruvio_core::effect::{self, Decoder};
 use ruvio_core::keyspace::Shard;
-use ruvio_core::options::{Id, Options};
+use ruvio_core::options::{Durability, Id, Options};
 use ruvio_server::datadir::{DataDir, Identity};
 use ruvio_server::wal::disk::Folder;
 use ruvio_server::wal::{ClusterId, LogIndex, NodeId, Recovery, Seating, Settings, ShardId, SyncMode, Wal};
@@ -16,30 +16,12 @@ use ruvio_server::wal::{ClusterId, LogIndex, NodeId, Recovery, Seating, Settings
 use super::entropy;
 use super::owner::Commit;
 
-/// How writes are kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Durability {
-    Memory,
-    Everysec,
-    Always,
-}
-
-impl Durability {
-    pub fn of(options: &Options) -> Self {
-        match options.shown_by(Id::Durability).as_str() {
-            "always" => Self::Always,
-            "everysec" => Self::Everysec,
-            _ => Self::Memory,
-        }
-    }
-
-    /// When a write counts as committed; `None`: it is kept nowhere.
-    pub fn commit(self) -> Option<Commit> {
-        match self {
-            Self::Memory => None,
-            Self::Everysec => Some(Commit::Written),
-            Self::Always => Some(Commit::Durable),
-        }
+/// When a write counts as committed; `None`: it is kept nowhere.
+pub fn commit_of(durability: Durability) -> Option<Commit> {
+    match durability {
+        Durability::Memory => None,
+        Durability::Everysec => Some(Commit::Written),
+        Durability::Always => Some(Commit::Durable),
     }
 }
 
@@ -59,7 +41,7 @@ pub struct Storage {
 impl Found {
     /// Claims the directory that the options name and reads its log. `None` where nothing is kept.
     pub fn read(options: &Options) -> anyhow::Result<Option<Self>> {
-        let durability = Durability::of(options);
+        let durability = options.durability();
         if durability == Durability::Memory {
             return Ok(None);
         }

@@ -25,7 +25,7 @@ impl Options {
                 ))
             })?;
             if !row.facts.live && !self.is_restated(row, pair[1]) {
-                return Err(failed(&given, "can't set immutable config"));
+                return Err(failed(&given, why_fixed(row.id)));
             }
             if rows.iter().any(|(_, known)| *known == name) {
                 return Err(failed(&given, "duplicate parameter"));
@@ -54,6 +54,16 @@ impl Options {
     fn is_restated(&self, row: &Row, word: &[u8]) -> bool {
         let same = || row.kind.parse(&[word], None).as_ref() == Ok(self.value(row.id));
         row.facts.restated && same()
+    }
+}
+
+/// Why an option cannot be changed while the server runs.
+fn why_fixed(id: Id) -> &'static str {
+    match id {
+        Id::Durability | Id::AppendOnly | Id::AppendFsync => {
+            "how writes are kept is chosen at the start: restart the server with another durability"
+        }
+        _ => "can't set immutable config",
     }
 }
 

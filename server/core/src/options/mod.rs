@@ -5,6 +5,7 @@
 //! change means to the keyspace and the sessions is `engine/configure.rs`.
 
 pub(crate) mod change;
+mod durability;
 mod kind;
 mod output_limits;
 mod percentiles;
@@ -16,6 +17,7 @@ mod tests;
 pub mod text;
 mod typed;
 
+pub use durability::Durability;
 pub use kind::{Kind, Value, parse_memory as memory_value};
 pub use output_limits::{ClassLimit, OutputClass, OutputLimits};
 pub use row::{Facts, Place, Row};
@@ -39,6 +41,8 @@ pub enum LoadError {
 #[derive(Clone, Debug)]
 pub struct Options {
     values: Vec<Value>,
+    /// Which of them a directive gave.
+    told: Vec<bool>,
     /// Where `CONFIG REWRITE` writes; none without a file.
     pub file: Option<String>,
     /// `user` lines of the file: rules of `ACL SETUSER`, in order.
@@ -54,6 +58,7 @@ impl Default for Options {
         };
         Self {
             values: ROWS.iter().map(parse).collect(),
+            told: vec![false; ROWS.len()],
             file: None,
             users: Vec::new(),
         }
@@ -97,7 +102,9 @@ impl Options {
                         why: why.into_owned(),
                     })?;
             self.values[row.id as usize] = value;
+            self.told[row.id as usize] = true;
         }
+        self.settle_durability();
         Ok(())
     }
 }

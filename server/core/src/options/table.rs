@@ -29,7 +29,7 @@ macro_rules! options {
 options! {
     // The node.
     Durability "durability" Kind::Choice(&["memory", "everysec", "always"]), "memory", FIXED.ours(),
-        "When a write is acknowledged: memory, once it is executed.";
+        "When a write is acknowledged: memory, once it is executed; everysec, once it survives the process; always, once it survives the machine.";
     Shards "shards" int(1, 1024), "1", FIXED.ours(),
         "Into how many shards the hash slots are divided.";
     OwnerThreads "owner-threads" int(0, 1024), "0", FIXED.ours(),
@@ -190,10 +190,10 @@ options! {
     // Files and replicas of other servers: accepted, since configurations have them.
     Save "save" Kind::Only(&[""], "there are no snapshots: durability says how writes are kept"), "", LIVE,
         "Points at which a snapshot is made.";
-    AppendOnly "appendonly" Kind::Only(&["no"], "there is no append-only file: durability says how writes are kept"), "no", LIVE,
-        "Whether writes go to an append-only file.";
-    AppendFsync "appendfsync" Kind::Choice(&["everysec", "always", "no"]), "everysec", LIVE.kept(),
-        "When the append-only file is synced.";
+    AppendOnly "appendonly" Kind::Flag, "no", FIXED.restated(),
+        "Another way to say durability: no is memory, yes is what appendfsync says. Where durability is given it counts.";
+    AppendFsync "appendfsync" Kind::Choice(&["everysec", "always", "no"]), "everysec", FIXED.restated(),
+        "With appendonly yes: always is durability always; everysec and no are durability everysec.";
     AppendFilename "appendfilename" Kind::Text, "appendonly.aof", FIXED.kept(),
         "Name of the append-only file.";
     AppendDirname "appenddirname" Kind::Text, "appendonlydir", FIXED.kept(),

@@ -1,0 +1,108 @@
+//! How writes are kept: `durability`, and Valkey's two options for the same, so that configurations written
+//! for it mean here what they meant there.
+//!
+//! Invariant: the three never contradict each other, whichever of them was given.
+
+use super::kind::Value;
+use super::{Id, Options};
+
+/// When a write is acknowledged. In the order of the option's choices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Durability {
+    /// Once it is executed: it is kept nowhere.
+    Memory,
+    /// Once it survives the process.
+    Everysec,
+    /// Once it survives the machine.
+    Always,
+}
+
+/// `appendfsync`, in the order of its choices.
+const FSYNC_EVERYSEC: i64 = 0;
+const FSYNC_ALWAYS: i64 = 1;
+
+impl Options {
+    pub fn durability(&self) -> Durability {
+        match self.number(Id::Durability) {
+            0 => Durability::Memory,
+            1 => Durability::Everysec,
+            _ => Durability::Always,
+        }
+    }
+
+    /// Makes one of the three options that say the same. `durability` counts where it was given; else
+    /// `appendonly` says whether writes are kept at all, and `appendfsync` how.
+    pub(super) fn settle_durability(&mut self) {
+        let told = |id: Id| self.told[id as usize];
+        let always = self.number(Id::AppendFsync) == FSYNC_ALWAYS;
+        let keeps = match told(Id::AppendOnly) {
+            true => self.flag(Id::AppendOnly),
+            false => self.durability() != Durability::Memory,
+        };
+        let durability = match (keeps, always) {
+            _ if told(Id::Durability) => self.durability(),
+            (false, _) => Durability::Memory,
+            (true, true) => Durability::Always,
+            (true, false) => Durability::Everysec,
+        };
+        self.put_number(Id::Durability, durability as i64);
+        self.put_number(Id::AppendOnly, i64::from(durability != Durability::Memory));
+        match durability {
+            // Nothing is synced: what was said stays as it was said.
+            Durability::Memory => {}
+            Durability::Everysec => self.put_number(Id::AppendFsync, FSYNC_EVERYSEC),
+            Durability::Always => self.put_number(Id::AppendFsync, FSYNC_ALWAYS),
+        }
+    }
+
+    fn put_number(&mut self, id: Id, number: i64) {
+        self.values[id as usize] = Value::Number(number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::ROWS;
+    use crate::options::text::parse_file;
+
+    fn shown(text: &str) -> String {
+        let mut options = Options::default();
+        // One after the other, as a file, the environment and flags are read.
+        for line in text.split(';') {
+            let directives = parse_file(line.as_bytes(), "node.conf").expect("words");
+            options.load(&directives).expect("known options");
+        }
+        let ids = [Id::Durability, Id::AppendOnly, Id::AppendFsync];
+        ids.map(|id| options.shown_by(id)).join(" ")
+    }
+
+    #[test]
+    fn what_configurations_for_others_say_is_done() {
+        assert_eq!(shown("appendonly yes"), "everysec yes everysec");
+        assert_eq!(shown("appendonly yes;appendfsync always"), "always yes always");
+        assert_eq!(shown("appendfsync always;appendonly yes"), "always yes always");
+        assert_eq!(shown("appendonly yes;appendfsync no"), "everysec yes everysec");
+        assert_eq!(shown("appendonly no;appendfsync always"), "memory no always");
+        assert_eq!(shown("appendonly yes;appendonly no"), "memory no everysec");
+    }
+
+    #[test]
+    fn durability_counts_where_it_was_given() {
+        assert_eq!(shown("durability always"), "always yes always");
+        assert_eq!(
+            shown("durability everysec;appendonly no;appendfsync always"),
+            "everysec yes everysec"
+        );
+        assert_eq!(shown("appendonly yes;durability memory"), "memory no everysec");
+    }
+
+    #[test]
+    fn defaults_say_the_same() {
+        let mut options = Options::default();
+        options.settle_durability();
+        for row in ROWS {
+            assert_eq!(options.shown(row), Options::default().shown(row), "{}", row.name);
+        }
+    }
+}
