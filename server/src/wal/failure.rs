@@ -114,6 +114,8 @@ pub enum Fatal {
     Order(OutOfOrder),
     #[error("another thread of the log has failed")]
     Elsewhere,
+    #[error("a thread of the log panicked")]
+    Panic,
 }
 
 impl Fatal {

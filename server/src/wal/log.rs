@@ -91,6 +91,11 @@ impl Recovery {
         let (disk, cluster) = (Arc::clone(&self.disk), self.cluster);
         let parts = self.assemble(settings, seatings)?;
         let (shared, ahead) = (parts.shared, parts.ahead);
+        let ending = || Ending {
+            shared: Arc::clone(&shared),
+            ahead: Arc::clone(&ahead),
+        };
+        let (of_writer, of_filler) = (ending(), ending());
         let mut wal = Wal {
             disk,
             cluster,
@@ -98,17 +103,13 @@ impl Recovery {
             ahead: Arc::clone(&ahead),
             threads: Vec::new(),
         };
-        let writer = spawn("log-writer", {
-            let (shared, ahead) = (Arc::clone(&shared), Arc::clone(&ahead));
-            move || write(parts.writer, &shared, &ahead)
-        })?;
+        let writer = spawn("log-writer", move || write(parts.writer, &of_writer))?;
         // Before anybody has a lane, so that no ring is lost.
         for seat in &shared.lanes {
             seat.lane.set_writer(writer.thread().clone());
         }
         wal.threads.push(writer);
-        wal.threads
-            .push(spawn("log-filler", move || fill(&shared, &ahead))?);
+        wal.threads.push(spawn("log-filler", move || fill(&of_filler))?);
         Ok(wal)
     }
 
@@ -329,15 +330,37 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
         .map_err(StartError::Thread)
 }
 
-fn write(mut writer: Writer, shared: &Shared, ahead: &Ahead) {
+/// Ends the log when one of its threads does, a panic included: nobody may wait for it in vain.
+struct Ending {
+    shared: Arc<Shared>,
+    ahead: Arc<Ahead>,
+}
+
+impl Ending {
+    fn fail(&self, fatal: Fatal) {
+        tracing::error!(%fatal, "the log has failed");
+        self.shared.fail(fatal);
+        self.ahead.fail();
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.fail(Fatal::Panic);
+        }
+        self.ahead.stop();
+    }
+}
+
+fn write(mut writer: Writer, ending: &Ending) {
     let started = Instant::now();
     let result = loop {
-        if shared.has_failed() {
+        if ending.shared.has_failed() {
             break Ok(());
         }
-        let stopping = shared.stopping();
-        if stopping {
-            shared.refuse();
+        if ending.shared.stopping() {
+            ending.shared.refuse();
             break writer.close(started.elapsed());
         }
         match writer.turn(started.elapsed()) {
@@ -350,22 +373,17 @@ fn write(mut writer: Writer, shared: &Shared, ahead: &Ahead) {
         }
     };
     if let Err(fatal) = result {
-        tracing::error!(%fatal, "the log has failed");
-        shared.fail(fatal);
+        ending.fail(fatal);
     }
-    ahead.stop();
 }
 
-fn fill(shared: &Shared, ahead: &Ahead) {
+fn fill(ending: &Ending) {
+    let ahead = &ending.ahead;
     while !ahead.stopped() {
         match ahead.step() {
             Ok(true) => {}
             Ok(false) => ahead.wait(LOOK_AGAIN),
-            Err(fatal) => {
-                tracing::error!(%fatal, "the log has failed");
-                shared.fail(fatal);
-                ahead.fail();
-            }
+            Err(fatal) => ending.fail(fatal),
         }
     }
 }

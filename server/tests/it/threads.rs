@@ -204,3 +204,35 @@ fn nothing_waits_for_a_timer_but_the_sync_of_every_second() {
     let after = lane.append(ShardId(0), LogId::new(1, 1, 2), vec![]);
     assert_eq!(after.map_err(|refused| refused.why), Err(Why::Ended));
 }
+
+/// An owner whose bell breaks the thread that rings it.
+struct Broken;
+
+impl Wake for Broken {
+    fn wake(&self) {
+        assert!(std::thread::panicking(), "the bell is broken");
+    }
+}
+
+#[test]
+fn a_thread_that_panics_ends_the_log() {
+    let scratch = Scratch::new("panics");
+    let recovery = Recovery::read(Arc::new(Folder::new(&scratch.0)), CLUSTER).expect("it is empty");
+    let seating = Seating {
+        shards: vec![ShardId(0)],
+        wake: Arc::new(Broken),
+    };
+    let wal = recovery
+        .start(&settings(SyncMode::Always), vec![seating])
+        .expect("it starts");
+    let lane = wal.lane(0);
+    lane.append(ShardId(0), LogId::new(1, 1, 1), vec![])
+        .expect("there is room");
+    let started = Instant::now();
+    while !lane.ended() {
+        assert!(started.elapsed() < Duration::from_secs(20), "the log ends");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let end = wal.stop().expect_err("it has failed");
+    assert_eq!(end.to_string(), "a thread of the log panicked");
+}
