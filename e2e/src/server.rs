@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -36,16 +36,80 @@ pub struct Server {
     child: Child,
     addr: SocketAddr,
     dir: PathBuf,
+    setup: Setup,
+}
+
+/// What a server is started as, and started again.
+#[derive(Clone, Debug)]
+struct Setup {
+    kind: Kind,
+    flags: Vec<String>,
+    /// It has a disk of its own, of this size.
+    disk_bytes: Option<u64>,
+}
+
+impl Setup {
+    fn new(kind: Kind, flags: &[&str]) -> Self {
+        Self {
+            kind,
+            flags: flags.iter().map(|flag| flag.to_string()).collect(),
+            disk_bytes: None,
+        }
+    }
+
+    /// The program that serves in `dir`. A disk of its own is one in memory that only the process sees.
+    fn command(&self, addr: SocketAddr, dir: &Path) -> Result<Command> {
+        let binary = binary(self.kind)?;
+        let data = dir.join("data");
+        std::fs::create_dir_all(&data)?;
+        let mut command = match self.disk_bytes {
+            None => Command::new(binary),
+            Some(bytes) => {
+                let mut command = Command::new("unshare");
+                let script = format!("mount -t tmpfs -o size={bytes} none \"$1\" && shift && exec \"$@\"");
+                command.args(["-Urm", "sh", "-c", &script, "sh"]);
+                command.arg(&data).arg(binary);
+                command
+            }
+        };
+        command.args(["--port", &addr.port().to_string(), "--bind", "127.0.0.1"]);
+        command.arg("--dir").arg(&data);
+        match self.kind {
+            Kind::Ruvio => command.args(["--durability", &durability()]),
+            Kind::Valkey => {
+                command.args(["--save", "", "--daemonize", "no", "--enable-debug-command", "yes"])
+            }
+        };
+        command.args(&self.flags).current_dir(dir).stdin(Stdio::null());
+        Ok(command)
+    }
+}
+
+/// What servers keep that are not told otherwise: `RUVIO_DURABILITY`, or nothing.
+pub fn durability() -> String {
+    std::env::var("RUVIO_DURABILITY").unwrap_or_else(|_| "memory".to_owned())
 }
 
 impl Server {
     /// Starts a server that keeps nothing on disk. `flags` are options common to both kinds.
     pub fn start(kind: Kind, flags: &[&str]) -> Result<Server> {
+        Server::start_as(&Setup::new(kind, flags))
+    }
+
+    /// Starts Ruvio on a disk of its own of this size.
+    pub fn start_on_disk(disk_bytes: u64, flags: &[&str]) -> Result<Server> {
+        Server::start_as(&Setup {
+            disk_bytes: Some(disk_bytes),
+            ..Setup::new(Kind::Ruvio, flags)
+        })
+    }
+
+    fn start_as(setup: &Setup) -> Result<Server> {
         // Another process may take the free port between the look and the bind, so a server that
         // ends at once is started again elsewhere.
         let mut last = None;
         for _ in 0..3 {
-            match Server::start_once(kind, flags) {
+            match Server::start_once(setup, scratch_dir()?) {
                 Ok(server) => return Ok(server),
                 Err(error) => last = Some(error),
             }
@@ -53,30 +117,85 @@ impl Server {
         Err(last.expect("three attempts were made"))
     }
 
-    fn start_once(kind: Kind, flags: &[&str]) -> Result<Server> {
+    fn start_once(setup: &Setup, dir: PathBuf) -> Result<Server> {
+        let mut server = Server::launch(setup, dir)?;
+        server.wait_until_ready().with_context(|| {
+            let log = server.log();
+            format!("{:?} did not come up; its log:\n{log}", setup.kind)
+        })?;
+        Ok(server)
+    }
+
+    fn launch(setup: &Setup, dir: PathBuf) -> Result<Server> {
         let addr = free_address()?;
-        let dir = scratch_dir()?;
         let log = dir.join("log");
-        let mut command = Command::new(binary(kind)?);
-        command.args(["--port", &addr.port().to_string(), "--bind", "127.0.0.1"]);
-        command.arg("--dir").arg(&dir);
-        match kind {
-            Kind::Ruvio => command.args(["--durability", "memory"]),
-            Kind::Valkey => {
-                command.args(["--save", "", "--daemonize", "no", "--enable-debug-command", "yes"])
-            }
-        };
-        command.args(flags).current_dir(&dir).stdin(Stdio::null());
+        let mut command = setup.command(addr, &dir)?;
         command
             .stdout(File::create(&log)?)
             .stderr(File::options().append(true).open(&log)?);
-        let child = command.spawn().with_context(|| format!("start {kind:?}"))?;
-        let mut server = Server { child, addr, dir };
-        server.wait_until_ready().with_context(|| {
-            let text = std::fs::read_to_string(&log).unwrap_or_default();
-            format!("{kind:?} did not come up; its log:\n{text}")
-        })?;
-        Ok(server)
+        let child = command
+            .spawn()
+            .with_context(|| format!("start {:?}", setup.kind))?;
+        let setup = setup.clone();
+        Ok(Server {
+            child,
+            addr,
+            dir,
+            setup,
+        })
+    }
+
+    /// Ends the process with a signal, and says how it ended.
+    pub fn stop(&mut self, signal: &str) -> Result<ExitStatus> {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", signal, &pid]).status()?;
+        if !sent.success() {
+            bail!("kill -s {signal} {pid}: {sent}");
+        }
+        self.wait()
+    }
+
+    /// Waits for the process's own end.
+    pub fn wait(&mut self) -> Result<ExitStatus> {
+        let deadline = Instant::now() + START_PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if Instant::now() > deadline {
+                bail!("still running after {START_PATIENCE:?}");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Starts it anew in its folder, once it has ended, and waits until it serves.
+    pub fn start_again(&mut self) -> Result<()> {
+        self.launch_again()?;
+        self.wait_until_ready()
+            .with_context(|| format!("it did not come up again; its log:\n{}", self.log()))
+    }
+
+    /// The same without waiting.
+    pub fn launch_again(&mut self) -> Result<()> {
+        let again = Server::launch(&self.setup, self.dir.clone())?;
+        let mut before = std::mem::replace(self, again);
+        // The folder goes with the last one.
+        before.dir = PathBuf::new();
+        let _ = before.child.wait();
+        Ok(())
+    }
+
+    /// Where it keeps its data; inside of its own disk, where it has one.
+    pub fn data(&self) -> PathBuf {
+        let data = self.dir.join("data");
+        match self.setup.disk_bytes {
+            None => data,
+            Some(_) => {
+                let inside = data.strip_prefix("/").unwrap_or(&data);
+                Path::new(&format!("/proc/{}/root", self.child.id())).join(inside)
+            }
+        }
     }
 
     fn wait_until_ready(&mut self) -> Result<()> {
@@ -86,10 +205,8 @@ impl Server {
                 bail!("ended with {status}");
             }
             // A server with a password answers NOAUTH, which is as good as PONG here.
-            if Client::connect(self.addr)
-                .and_then(|mut client| client.say("PING"))
-                .is_ok()
-            {
+            let answer = Client::connect(self.addr).and_then(|mut client| client.say("PING"));
+            if answer.is_ok_and(|answer| !answer.to_string().starts_with("-LOADING")) {
                 return Ok(());
             }
             if Instant::now() > deadline {
@@ -166,7 +283,9 @@ impl Drop for Server {
         // Both fail only when the process is gone already.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.dir);
+        if !self.dir.as_os_str().is_empty() {
+            let _ = std::fs::remove_dir_all(&self.dir);
+        }
     }
 }
 

@@ -123,6 +123,7 @@ fn keep(
         Some(Log {
             lane: storage.wal.lane(owner.into()),
             commit,
+            reserve: storage.wal.reserve(),
             shards: shards_of(owner)
                 .map(|shard| (ShardId(shard), lasts[usize::from(shard)]))
                 .collect(),

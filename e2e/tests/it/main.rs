@@ -3,6 +3,7 @@
 mod bad_input;
 mod command_table;
 mod differential;
+mod durable;
 mod every_command;
 mod listening;
 mod sharded;

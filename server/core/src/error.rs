@@ -58,4 +58,9 @@ pub const INDEX_OUT_OF_RANGE: Error = Error::new("ERR index out of range");
 pub const NO_SUCH_KEY: Error = Error::new("ERR no such key");
 pub const OVERFLOW: Error = Error::new("ERR increment or decrement would overflow");
 pub const STRING_TOO_LONG: Error = Error::new("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
+pub const LOADING: Error = Error::new("LOADING Ruvio is loading the dataset in memory");
+pub const MISCONF: Error = Error::new(
+    "MISCONF The disk that holds the log is full: commands that may modify the data set are refused until there is \
+     room. Free space on it or enlarge the volume; reads go on, and what was acknowledged is safe.",
+);
 pub const OOM: Error = Error::new("OOM command not allowed when used memory > 'maxmemory'.");

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use ruvio_core::command::{Args, OwnedArgs};
 use ruvio_core::engine::session::ClientId;
 use ruvio_core::resp::{Protocol, Reply};
-use ruvio_server::wal::{Lane, LogId, ShardId, Ticket as LogTicket, Why};
+use ruvio_server::wal::{Lane, LogId, Reserve, Room, ShardId, Ticket as LogTicket, Why};
 
 use super::Owner;
 use super::crossing::Ticket;
@@ -33,6 +33,8 @@ pub enum Commit {
 pub struct Log {
     pub lane: Arc<Lane>,
     pub commit: Commit,
+    /// Says whether there is room for more.
+    pub reserve: Arc<Reserve>,
     /// Of each shard, in the order of the owner's places: its number and its last entry.
     pub shards: Vec<(ShardId, u64)>,
 }
@@ -294,6 +296,7 @@ impl Owner {
         if log.lane.ended() {
             return Err(io::Error::other("the log has ended"));
         }
+        self.engine.note_log_room(log.reserve.room() == Room::Full);
         self.gate.look();
         while let Some(held) = self.gate.held.front()
             && self.gate.is_committed(held.turn)

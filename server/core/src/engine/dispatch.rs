@@ -4,7 +4,7 @@ use super::course::whole_entry;
 use super::observe::Portion;
 use super::session::{ClientId, ReplyMode, Session};
 use super::stopwatch;
-use super::{Ahead, Engine, Flow};
+use super::{Ahead, Engine, Flow, Obstacle};
 use crate::command::{Args, COMMANDS, Entry};
 use crate::error::{self, Error};
 use crate::exec::{Block, Caller, Exec, Failure, Now};
@@ -234,15 +234,17 @@ impl Engine {
         if !standing.unrestricted {
             self.check_rules(client, entry, args, now)?;
         }
+        self.check_log_room(client, standing, entry)?;
         if self.needs_memory(client, standing, entry) {
             self.make_room_for_command(now);
-            if self.world.out_of_memory {
+            if self.world.obstacles.has(Obstacle::OutOfMemory) {
                 return Err(error::OOM);
             }
         }
         if standing.bound {
             self.check_subscriber(client, entry)?;
         }
+        self.check_loaded(client, entry)?;
         Ok(())
     }
 

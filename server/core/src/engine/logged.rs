@@ -9,7 +9,7 @@ impl Engine {
         std::iter::once(&*self.shard).chain(self.bench.others())
     }
 
-    fn shards_mut(&mut self) -> impl Iterator<Item = &mut Shard> {
+    pub(super) fn shards_mut(&mut self) -> impl Iterator<Item = &mut Shard> {
         std::iter::once(&mut *self.shard).chain(self.bench.others_mut())
     }
 

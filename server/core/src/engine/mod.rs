@@ -22,6 +22,7 @@ mod identity;
 mod join;
 mod logged;
 pub mod observe;
+mod obstacles;
 mod paused;
 mod permission;
 pub mod product;
@@ -50,6 +51,7 @@ pub use figures::{Cycles, MemoryUsage, Rates};
 pub use host::{CpuTimes, Host, MemoryFigures, ProcessFacts};
 pub use identity::Identity;
 pub use join::How;
+pub use obstacles::{Obstacle, Obstacles};
 pub use paused::{Pause, Scope};
 pub use permission::describe_denial;
 pub use remote::{Departure, Passport};
@@ -239,10 +241,12 @@ impl Engine {
         if !self.world.pause.holds_keys() {
             let now = self.shard.advance(now);
             let began_us = self.world.host.clock_us();
-            more = self.shard.expire_slice(now);
-            let expired_us = self.world.note_event("expire-cycle", now, began_us);
-            more |= self.make_room_in_tick(now);
-            self.world.note_event("eviction-cycle", now, expired_us);
+            if !self.world.must_not_change() {
+                more = self.shard.expire_slice(now);
+                let expired_us = self.world.note_event("expire-cycle", now, began_us);
+                more |= self.make_room_in_tick(now);
+                self.world.note_event("eviction-cycle", now, expired_us);
+            }
             self.settle(now);
             self.shard.compact_slice(now);
         }

@@ -144,9 +144,11 @@ impl Engine {
         if !standing.is_unrestricted() {
             self.check_rules(client, entry, args, now)?;
         }
+        self.check_log_room(client, standing, entry)?;
         if standing.is_bound() {
             self.check_subscriber(client, entry)?;
         }
+        self.check_loaded(client, entry)?;
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! `maxmemory`: makes room before commands that need it, and a slice at a time in between.
 
-use super::Engine;
+use super::{Engine, Obstacle};
 use crate::exec::Now;
 use crate::options::Id;
 
@@ -15,13 +15,13 @@ impl Engine {
         self.world.host.allocated() + self.slab_bytes()
     }
 
-    /// Before a command that may need memory. Sets `world.out_of_memory` if there is nothing to be had.
+    /// Before a command that may need memory. Notes the obstacle if there is nothing to be had.
     #[inline]
     pub(super) fn make_room_for_command(&mut self, now: Now) {
         if self.shard.eviction.is_on() && !self.world.pause.holds_keys() {
             self.make_room(now);
         } else {
-            self.world.out_of_memory = false;
+            self.note_memory(false);
         }
     }
 
@@ -34,7 +34,7 @@ impl Engine {
     /// the rest is left to those that follow.
     #[inline(never)]
     fn make_room(&mut self, now: Now) -> bool {
-        self.world.out_of_memory = false;
+        self.note_memory(false);
         if self.used_bytes() <= self.limit_bytes() {
             return false;
         }
@@ -48,6 +48,11 @@ impl Engine {
                 return true;
             }
         }
+    }
+
+    #[inline]
+    fn note_memory(&mut self, is_out: bool) {
+        self.world.obstacles.set(Obstacle::OutOfMemory, is_out);
     }
 
     /// Bytes that this owner may use.
@@ -66,7 +71,7 @@ impl Engine {
             let was_freeing = self.shard.is_freeing();
             self.shard.free_slice(FREED_BETWEEN);
             if !was_freeing && !self.shard.evict_one(now) {
-                self.world.out_of_memory = true;
+                self.note_memory(true);
                 return false;
             }
         }

@@ -36,6 +36,8 @@ pub struct Transaction {
     count: usize,
     /// All flags of the commands together.
     flags: Flags,
+    /// One of them needs the keyspace to be there.
+    looks: bool,
     queue_bytes: usize,
     watched: Vec<Watched>,
     watched_bytes: usize,
@@ -50,6 +52,7 @@ impl Transaction {
         let args = args.to_owned();
         self.queue_bytes += args.size() + size_of::<Queued>();
         self.flags = self.flags | entry.flags;
+        self.looks |= !entry.flags.has(Flags::LOADING);
         self.count += 1;
         self.queue.push(Queued {
             command: entry.id,
@@ -67,6 +70,7 @@ impl Transaction {
         self.queue = Vec::new();
         self.count = 0;
         self.flags = Flags::none();
+        self.looks = false;
         self.queue_bytes = 0;
     }
 
@@ -125,6 +129,11 @@ impl Session {
     /// Whether this is the `EXEC` of a transaction with a write in it.
     pub fn exec_would_write(&self, entry: &Entry) -> bool {
         self.exec_would(entry, Flags::WRITE | Flags::MAY_REPLICATE)
+    }
+
+    /// Whether this is the `EXEC` of a transaction with a command that must not run while the keyspace is loaded.
+    pub(super) fn exec_would_look(&self, entry: &Entry) -> bool {
+        is_exec(entry) && self.transaction.as_ref().is_some_and(|t| t.looks)
     }
 
     /// Whether this is the `EXEC` of a transaction with a command of one of these flags in it.

@@ -7,6 +7,7 @@ use super::errand::Errand;
 use super::figures::{Cycles, MemoryMarks, Rates};
 use super::host::Host;
 use super::observe::Observer;
+use super::obstacles::Obstacles;
 use super::paused::Pause;
 use super::session::{ClientId, Moved, Sessions};
 use super::spread::Topology;
@@ -89,8 +90,7 @@ pub struct World {
     pub(super) moved_by_closed: Moved,
     pub host: Box<dyn Host>,
     pub(super) memory: MemoryMarks,
-    /// `true` while more memory is used than `maxmemory` and nothing could be evicted.
-    pub out_of_memory: bool,
+    pub obstacles: Obstacles,
     pub(super) stopwatch: Stopwatch,
     pub observer: Observer,
 }
@@ -123,7 +123,7 @@ impl World {
             moved_by_closed: Moved::default(),
             host,
             memory: MemoryMarks::default(),
-            out_of_memory: false,
+            obstacles: Obstacles::default(),
             stopwatch: Stopwatch::default(),
             observer: Observer::default(),
         }
@@ -138,7 +138,7 @@ impl World {
     /// in `dispatch::execute_checked`.
     #[inline]
     pub(super) fn is_calm(&self) -> bool {
-        !self.out_of_memory && !self.pause.is_on() && self.unblock_requests.is_empty()
+        self.obstacles.is_empty() && !self.pause.is_on() && self.unblock_requests.is_empty()
     }
 
     /// Moves a waiting client to another time.

@@ -87,7 +87,9 @@ impl Db<'_> {
             Seek::Here(found) => Some(found),
             Seek::Absent => None,
             Seek::Expired => {
-                self.expire(key);
+                if !self.shard.expiry_cycle.suspended {
+                    self.expire(key);
+                }
                 None
             }
         }

@@ -28,6 +28,8 @@ const WORTHWHILE_PERCENT: usize = 10;
 pub struct ExpiryCycle {
     /// `DEBUG SET-ACTIVE-EXPIRE`.
     pub enabled: bool,
+    /// Nothing may change: what is past its time is not seen, and stays.
+    pub suspended: bool,
     /// `active-expire-effort` beyond the least: 0 to 9.
     pub further_effort: usize,
     /// The database that comes next.
@@ -45,6 +47,7 @@ impl ExpiryCycle {
     pub(super) fn new(databases: usize) -> Self {
         Self {
             enabled: true,
+            suspended: false,
             further_effort: 0,
             next: 0,
             cursors: vec![0; databases],

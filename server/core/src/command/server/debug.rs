@@ -4,7 +4,8 @@ use super::{ADMIN_NOSCRIPT, server};
 use crate::command::generic::encoding_of;
 use crate::command::spec::Command;
 use crate::command::{Args, spec};
-use crate::error::{Error, NO_SUCH_KEY, NOT_POSITIVE};
+use crate::engine::Obstacle;
+use crate::error::{Error, MISCONF, NO_SUCH_KEY, NOT_POSITIVE};
 use crate::exec::{Exec, Outcome};
 use crate::keyspace::access::idle_seconds;
 use crate::memory::Expiry;
@@ -159,6 +160,9 @@ fn protocol(x: &mut Exec<'_>, name: &[u8]) -> Outcome {
 
 /// `DEBUG POPULATE count [prefix [size]]`: strings `value:N`, cut or filled with zeros to the size.
 fn populate(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+    if x.world.obstacles.has(Obstacle::LogFull) {
+        return Err(MISCONF.into());
+    }
     let positive = |word: &[u8]| parse_i64(word).filter(|number| *number >= 0).ok_or(NOT_POSITIVE);
     let count = positive(args.get(2))?.min(POPULATE_MAX);
     let prefix = args.try_get(3).unwrap_or(b"key");

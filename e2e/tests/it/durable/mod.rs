@@ -1,0 +1,3 @@
+//! What outlives the process, and what clients are told when it would not.
+
+mod full_disk;
