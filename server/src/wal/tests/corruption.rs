@@ -174,3 +174,30 @@ fn a_segment_that_is_gone_is_missed() {
         Err(RecoverError::Renamed { sequence: 1, was: 2 })
     ));
 }
+
+/// Records behind a torn place were not read; they must not be there when others are written before them.
+#[test]
+fn what_was_cut_is_gone_for_good() {
+    for throw in 0..20 {
+        let mut rig = Rig::new(Simulated::default(), SyncMode::Always);
+        rig.start();
+        rig.send_entry(0, 0, 10);
+        rig.turn();
+        let start = rig.parts().shared.catalog().tail().offset as usize;
+        for _ in 0..5 {
+            rig.send_entry(0, 0, 600);
+        }
+        rig.turn();
+        let name = segment::name(1);
+        let mut torn = rig.disk.contents(&name).expect("the segment is there");
+        torn[start] = !torn[start];
+        rig.die();
+        rig.disk.replace(&name, Some(torn));
+        rig.start();
+        rig.die();
+        rig.disk.crash(throw);
+        let left = rig.disk.contents(&name).expect("the segment is there");
+        assert!(left.len() >= start);
+        assert!(left[start..].iter().all(|byte| *byte == 0), "throw {throw}");
+    }
+}
