@@ -4,6 +4,9 @@
 //! row, so that a follower and the image can apply it without evaluating or reading anything. `created`
 //! says that the row was absent before: rows born and dead within a window of the log cost nothing.
 //!
+//! Invariant: no effect replaces a collection in silence. What stood at the key goes first, by a `Delete`
+//! that names its generation, so that its elements are known to be gone without looking.
+//!
 //! Effects are encoded only while something reads them; otherwise `push` is never reached.
 
 pub mod apply;
@@ -12,7 +15,7 @@ pub mod codec;
 mod equality;
 pub mod rows;
 
-pub use codec::{DecodeError, Decoder};
+pub use codec::{DecodeError, Decoder, decode_at};
 
 /// Where an element stands in a list. Pushes step `whole` by one from the middle of the range; an insert
 /// in the middle takes a `fraction` between its neighbours. Ordered as (whole, fraction).
@@ -56,17 +59,21 @@ pub enum Effect<'a> {
         key: &'a [u8],
         generation: Option<u64>,
     },
-    /// A new, empty collection stands at the key (replacing whatever was there).
+    /// A new, empty collection stands at the key, where nothing stood.
     Create {
         key: &'a [u8],
         kind: u8,
         generation: u64,
     },
-    /// The row of `from` now stands at `to` in database `to_db`, with its expiry and elements.
+    /// The collection at `from` now stands at `to`, where nothing stood, with its elements and the rest of
+    /// its row as told. Values of one row are told as a `Delete` and a `Put`, and what goes to another
+    /// database as a collection of its own.
     Rename {
         from: &'a [u8],
-        to_db: u16,
         to: &'a [u8],
+        kind: u8,
+        generation: u64,
+        expire_at: Option<u64>,
     },
     HashPut {
         key: &'a [u8],

@@ -39,7 +39,7 @@ pub fn for_each(entry: Entry<'_, Collection>, heap: &Heap, visit: &mut dyn FnMut
 }
 
 /// A set is created as such, whichever form it has.
-fn created_kind(kind: u8) -> u8 {
+pub fn created_kind(kind: u8) -> u8 {
     if kind == kind::SET_INTS { kind::SET } else { kind }
 }
 

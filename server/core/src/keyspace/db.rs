@@ -166,6 +166,7 @@ impl Db<'_> {
     /// Puts a new, empty collection at the key in the place of whatever stood there: `packed` is what
     /// follows the generation in its packed form.
     pub fn create(&mut self, key: Key<'_>, entry_kind: u8, kind: u8, packed: &[u8]) {
+        self.tell_replaced(key);
         let generation = self.shard.next_generation();
         self.put_empty(key, entry_kind, generation, packed);
         self.emit(Effect::Create {
@@ -193,6 +194,10 @@ impl Db<'_> {
     /// Stores a value that is one row (a string, an `IDEM` or a `LIMIT` record) whole.
     #[inline]
     pub fn put_value(&mut self, key: Key<'_>, kind: u8, value: &[u8], expiry: Expiry) -> bool {
+        let was_collection = self.shard.effects.on() && self.generation_of(key).is_some();
+        if was_collection {
+            self.tell_replaced(key);
+        }
         let put = self.put(key, kind, NewValue::Bytes(value), expiry);
         if self.shard.effects.on() {
             let expire_at = match expiry {
@@ -200,7 +205,7 @@ impl Db<'_> {
                 Expiry::At(at) => Some(at),
                 Expiry::Keep => self.peek_mut(key).and_then(|slot| slot.expire_at_ms()),
             };
-            let created = !put.replaced;
+            let created = !put.replaced || was_collection;
             self.emit(Effect::Put {
                 key: key.bytes,
                 kind,
@@ -258,6 +263,17 @@ impl Db<'_> {
         });
         self.touch(key);
         true
+    }
+
+    /// Before a collection is created, or one is overwritten: tells that what stands at the key goes.
+    pub fn tell_replaced(&mut self, key: Key<'_>) {
+        if self.shard.effects.on() && self.entry(key).is_some() {
+            let generation = self.generation_of(key);
+            self.emit(Effect::Delete {
+                key: key.bytes,
+                generation,
+            });
+        }
     }
 
     /// Removes without effect or touch.

@@ -35,16 +35,42 @@ impl Db<'_> {
     /// Moves the entry of `from` to `to`, with effects and touches. It is there, and whatever stood at `to`
     /// was deleted before.
     pub fn rename(&mut self, from: Key<'_>, to_db: u16, to: Key<'_>) {
+        let generation = self.generation_of(from);
+        if to_db != self.index && generation.is_some() && self.shard.effects.on() {
+            // Rows stand by their database: in another one they are others.
+            self.copy(from, to_db, to);
+            self.delete(from);
+            return;
+        }
         if !self.relocate(from, to_db, to) {
             return;
         }
-        self.emit(Effect::Rename {
-            from: from.bytes,
-            to_db,
-            to: to.bytes,
-        });
+        self.tell_moved(from, generation, to_db, to);
         self.touch(from);
         self.other(to_db).touch(to);
+    }
+
+    fn tell_moved(&mut self, from: Key<'_>, generation: Option<u64>, to_db: u16, to: Key<'_>) {
+        if !self.shard.effects.on() {
+            return;
+        }
+        let Some(generation) = generation else {
+            self.emit(Effect::Delete {
+                key: from.bytes,
+                generation: None,
+            });
+            self.other(to_db).emit_whole(to);
+            return;
+        };
+        let Some(entry) = self.entry(to) else { return };
+        let effect = Effect::Rename {
+            from: from.bytes,
+            to: to.bytes,
+            kind: rows::created_kind(entry.kind()),
+            generation,
+            expire_at: entry.expire_at_ms(),
+        };
+        self.emit(effect);
     }
 
     /// The same without effect or touch: what a follower does. `false` if nothing stands at `from`.

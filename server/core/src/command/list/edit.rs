@@ -267,6 +267,7 @@ pub fn store<'v>(
     key: Key<'_>,
     values: impl Iterator<Item = &'v [u8]> + Clone,
 ) -> Result<usize, Error> {
+    db.tell_replaced(key);
     db.remove(key);
     edit_or_create(db, key, |list, rows| {
         let fill = rows.fill;

@@ -16,7 +16,9 @@ pub(super) fn replace(x: &mut Exec<'_>, target: &[u8], pairs: &Pairs, event: &'s
     } else {
         let generation = x.db.shard.next_generation();
         // An entry past its time goes as such, not as one that was overwritten.
-        x.db.is_live(key);
+        if x.db.is_live(key) {
+            x.db.tell_replaced(key);
+        }
         sorted_set::store(&mut x.db, key, generation, pairs);
         if x.db.shard.effects.on() {
             x.db.emit(Effect::Create {

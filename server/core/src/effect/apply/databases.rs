@@ -1,22 +1,28 @@
 //! Entries and databases that change their place, and databases that are emptied.
 
-use super::ApplyError;
+use super::{ApplyError, check_generation};
 use crate::effect::Effect;
 use crate::keyspace::Db;
 
 pub(super) fn apply(db: &mut Db<'_>, effect: &Effect<'_>) -> Result<(), ApplyError> {
     match *effect {
-        Effect::Rename { from, to_db, to } => {
-            check(db, to_db)?;
+        Effect::Rename {
+            from,
+            to,
+            generation,
+            expire_at,
+            ..
+        } => {
             let (from, to) = (db.key(from), db.key(to));
-            if db.other(to_db).find_write(to).is_some() {
+            check_generation(db, from, generation, "rename")?;
+            if db.is_live(to) {
                 return Err(ApplyError::Present { what: "rename" });
             }
-            if db.relocate(from, to_db, to) {
-                Ok(())
-            } else {
-                Err(ApplyError::Absent { what: "rename" })
+            db.relocate(from, db.index, to);
+            if let Some(mut slot) = db.find_write(to) {
+                slot.set_expiry(expire_at);
             }
+            Ok(())
         }
         Effect::Swap { with } => {
             check(db, with)?;

@@ -55,9 +55,15 @@ pub fn apply(shard: &mut Shard, db: u16, effect: &Effect<'_>) -> Result<(), Appl
             kind,
             value,
             expire_at,
-            ..
+            created,
         } => {
             let key = db.key(key);
+            if created && db.is_live(key) {
+                return Err(ApplyError::Present { what: "put" });
+            }
+            if db.generation_of(key).is_some() {
+                return Err(ApplyError::Present { what: "put over a collection" });
+            }
             db.put(
                 key,
                 kind,
@@ -73,13 +79,16 @@ pub fn apply(shard: &mut Shard, db: u16, effect: &Effect<'_>) -> Result<(), Appl
             slot.set_expiry(at);
             Ok(())
         }
-        Effect::Delete { key, .. } => {
+        Effect::Delete { key, generation } => {
             let key = db.key(key);
-            if db.remove(key) {
-                Ok(())
-            } else {
-                Err(ApplyError::Absent { what: "delete" })
+            if !db.is_live(key) {
+                return Err(ApplyError::Absent { what: "delete" });
             }
+            if db.generation_of(key) != generation {
+                return Err(ApplyError::OtherGeneration { what: "delete" });
+            }
+            db.remove(key);
+            Ok(())
         }
         Effect::Create {
             key,
@@ -100,6 +109,9 @@ pub fn apply(shard: &mut Shard, db: u16, effect: &Effect<'_>) -> Result<(), Appl
 
 fn create(db: &mut Db<'_>, key: &[u8], kind: u8, generation: u64) -> Result<(), ApplyError> {
     let key = db.key(key);
+    if db.is_live(key) {
+        return Err(ApplyError::Present { what: "create" });
+    }
     match kind {
         // No more than the generation: an empty packed list.
         kind::LIST => {

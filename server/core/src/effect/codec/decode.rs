@@ -11,38 +11,42 @@ pub struct DecodeError {
     pub what: &'static str,
 }
 
+/// The effect that begins at `at` with its database, read by itself: what it refers to stands before it.
+pub fn decode_at(bytes: &[u8], at: usize) -> Result<(u16, Effect<'_>), DecodeError> {
+    Decoder { bytes, at }.decode()
+}
+
 /// Reads effects back, one `next` each, with their database.
 pub struct Decoder<'a> {
     bytes: &'a [u8],
     at: usize,
-    db: u16,
-    key: &'a [u8],
-    started: bool,
 }
 
 impl<'a> Decoder<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes,
-            at: 0,
-            db: 0,
-            key: b"",
-            started: false,
-        }
+        Self { bytes, at: 0 }
+    }
+
+    /// Where the next effect begins.
+    pub fn offset(&self) -> usize {
+        self.at
     }
 
     fn decode(&mut self) -> Result<(u16, Effect<'a>), DecodeError> {
+        let start = self.at;
         let head = self.byte()?;
         let created = head & CREATED != 0;
-        if head & SAME_KEY == 0 {
-            let db = self.varint()?;
-            self.db = u16::try_from(db).map_err(|_| self.error("database number too large"))?;
-            self.key = self.blob()?;
-            self.started = true;
-        } else if !self.started {
-            return Err(self.error("refers to a key before any"));
-        }
-        let key = self.key;
+        let (db, key) = if head & SAME_KEY == 0 {
+            self.place()?
+        } else {
+            let distance = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
+            let before = start.checked_sub(distance);
+            // Not itself, or it would be its own key.
+            let before = before.filter(|before| *before < start);
+            let at = before.ok_or(self.error("refers to a key before any"))?;
+            let bytes = self.bytes;
+            Decoder { bytes, at }.place()?
+        };
         let effect = match head & 0x3F {
             op::PUT => {
                 let kind = self.byte()?;
@@ -74,12 +78,13 @@ impl<'a> Decoder<'a> {
                 generation: self.varint()?,
             },
             op::RENAME => {
-                let to_db = self.varint()?;
-                let to_db = u16::try_from(to_db).map_err(|_| self.error("database number too large"))?;
+                let to = self.blob()?;
                 Effect::Rename {
                     from: key,
-                    to_db,
-                    to: self.blob()?,
+                    to,
+                    kind: self.byte()?,
+                    generation: self.varint()?,
+                    expire_at: self.optional()?,
                 }
             }
             op::SWAP => {
@@ -94,7 +99,14 @@ impl<'a> Decoder<'a> {
             },
             other => self.element(other, key, created)?,
         };
-        Ok((self.db, effect))
+        Ok((db, effect))
+    }
+
+    /// A database and a key.
+    fn place(&mut self) -> Result<(u16, &'a [u8]), DecodeError> {
+        let db = self.varint()?;
+        let db = u16::try_from(db).map_err(|_| self.error("database number too large"))?;
+        Ok((db, self.blob()?))
     }
 
     fn element(&mut self, code: u8, key: &'a [u8], created: bool) -> Result<Effect<'a>, DecodeError> {

@@ -7,7 +7,8 @@ use crate::effect::{Effect, ListPosition};
 pub(in crate::effect) struct Encoder {
     bytes: Vec<u8>,
     last_db: u16,
-    /// Where the key of the last effect stands in `bytes`.
+    /// Where the database and the key of the last effect that names them stand in `bytes`.
+    last_head: usize,
     last_key: std::ops::Range<usize>,
 }
 
@@ -64,10 +65,18 @@ impl Encoder {
                 self.bytes.push(kind);
                 self.varint(generation);
             }
-            Effect::Rename { from, to_db, to } => {
+            Effect::Rename {
+                from,
+                to,
+                kind,
+                generation,
+                expire_at,
+            } => {
                 self.head(op::RENAME, false, db, from);
-                self.varint(u64::from(to_db));
                 self.blob(to);
+                self.bytes.push(kind);
+                self.varint(generation);
+                self.optional(expire_at);
             }
             Effect::HashPut {
                 key,
@@ -156,10 +165,13 @@ impl Encoder {
         let created = if created { CREATED } else { 0 };
         let same = !self.bytes.is_empty() && db == self.last_db && self.bytes[self.last_key.clone()] == *key;
         if same {
+            let distance = self.bytes.len() - self.last_head;
             self.bytes.push(op | created | SAME_KEY);
+            self.varint(distance as u64);
             return;
         }
         self.bytes.push(op | created);
+        self.last_head = self.bytes.len();
         self.varint(u64::from(db));
         self.blob(key);
         self.last_db = db;

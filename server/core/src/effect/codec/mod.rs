@@ -1,15 +1,16 @@
 //! Effects as bytes, version 1. Integers are LEB128 varints unless said otherwise.
 //!
-//! An effect is `op`, then (unless the op byte's top bit says "the same database and key as the effect
-//! before") `db, key length, key`, then the op's own fields in the order of its `Effect` variant. Bit 6 of
-//! the op byte is the `created` bit. Checksums and framing are the log's affair.
+//! An effect is `op`, then `db, key length, key`, then the op's own fields in the order of its `Effect`
+//! variant. Bit 6 of the op byte is the `created` bit. Its top bit says "the same database and key as an
+//! effect before": then the distance back to that effect's `db` stands in their place, so that an effect can
+//! be read by itself wherever it stands ([`decode_at`]). Checksums and framing are the log's affair.
 
 mod decode;
 mod encode;
 #[cfg(test)]
 mod tests;
 
-pub use decode::{DecodeError, Decoder};
+pub use decode::{DecodeError, Decoder, decode_at};
 pub(super) use encode::Encoder;
 
 const SAME_KEY: u8 = 0x80;

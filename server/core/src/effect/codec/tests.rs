@@ -118,8 +118,10 @@ fn samples() -> Vec<(u16, Effect<'static>)> {
             3,
             Effect::Rename {
                 from: b"l",
-                to_db: 15,
                 to: b"l2",
+                kind: 3,
+                generation: 13,
+                expire_at: Some(77),
             },
         ),
         (3, Effect::Swap { with: 4 }),
@@ -141,6 +143,23 @@ fn what_was_encoded_is_decoded() {
     let bytes = encoded();
     let decoded: Result<Vec<_>, _> = Decoder::new(&bytes).collect();
     assert_eq!(decoded, Ok(samples()));
+}
+
+#[test]
+fn each_effect_can_be_read_by_itself() {
+    let mut bytes = b"what stands before".to_vec();
+    let start = bytes.len();
+    bytes.extend(encoded());
+    let mut read_at = start;
+    for sample in samples() {
+        assert_eq!(decode_at(&bytes, read_at), Ok(sample));
+        let mut rest = Decoder::new(&bytes[start..]);
+        while start + rest.offset() <= read_at {
+            assert!(matches!(rest.next(), Some(Ok(_))));
+        }
+        read_at = start + rest.offset();
+    }
+    assert_eq!(read_at, bytes.len());
 }
 
 #[test]
