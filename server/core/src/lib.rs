@@ -10,6 +10,7 @@ pub mod effect;
 pub mod engine;
 pub mod error;
 pub mod exec;
+pub mod image;
 pub mod keyspace;
 pub mod memory;
 pub mod options;

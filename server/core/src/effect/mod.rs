@@ -12,7 +12,7 @@
 pub mod apply;
 pub mod codec;
 #[cfg(test)]
-mod equality;
+pub(crate) mod equality;
 pub mod rows;
 
 pub use codec::{DecodeError, Decoder, decode_at};

@@ -148,7 +148,7 @@ impl Bench {
     pub fn assert_follower_equal(&mut self) {
         self.replicate();
         let follower = self.follower.as_ref().expect("a follower");
-        assert_eq!(compare::dump(follower), compare::dump(&self.engine.shard));
+        compare::assert_equal(follower, &self.engine.shard);
         assert_eq!(follower.fence, self.engine.shard.fence);
     }
 }

@@ -82,3 +82,30 @@ fn logical<'a>(entry: Entry<'a, Collection>, heap: &'a Heap) -> LogicalValue {
         content,
     }
 }
+
+/// The first difference of two shards; panics with it, in few words where values are long.
+#[track_caller]
+pub fn assert_equal(found: &Shard, expected: &Shard) {
+    let (found, expected) = (dump(found), dump(expected));
+    if found == expected {
+        return;
+    }
+    let keys: BTreeSet<_> = found.keys().chain(expected.keys()).collect();
+    for key in keys {
+        let (one, other) = (found.get(key), expected.get(key));
+        if one == other {
+            continue;
+        }
+        let (one, other) = (format!("{one:?}"), format!("{other:?}"));
+        let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+        let from = same.saturating_sub(60);
+        let part = |text: &str| -> String { text.chars().skip(from).take(200).collect() };
+        panic!(
+            "database {} key {}: found ..{} but expected ..{}",
+            key.0,
+            String::from_utf8_lossy(&key.1),
+            part(&one),
+            part(&other)
+        );
+    }
+}

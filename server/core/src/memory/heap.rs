@@ -7,17 +7,14 @@
 //! The heap owns bytes only. What an entry points to is freed by its table, but for blobs that are left when
 //! the heap goes.
 
-use std::hash::Hasher;
 use std::num::NonZeroU32;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use foldhash::SharedSeed;
-use foldhash::quality::FoldHasher;
-
 use super::blob::Blob;
 use super::bucket::{BUCKET_UNITS, Bucket};
 use super::entry::{At, Header, SLOT_BYTES_MAX};
+use super::hash::KeyHash;
 use super::pages::{CLASS_FREE, List, NO_SLOT, NONE, PAGE_UNITS, Page, Pages, UNIT_BYTES};
 use super::range::Populate;
 use super::resize::Item;
@@ -93,8 +90,7 @@ pub struct Heap {
     pages: Pages,
     base: NonNull<u8>,
     id: u32,
-    seed: u64,
-    shared_seed: SharedSeed,
+    key_hash: KeyHash,
     classes: [Class; CLASSES],
     slab_bytes: usize,
     outside_bytes: usize,
@@ -134,8 +130,7 @@ impl Heap {
             base: pages.base(),
             pages,
             id,
-            seed,
-            shared_seed: SharedSeed::from_u64(seed),
+            key_hash: KeyHash::new(seed),
             classes: [Class {
                 partial: NONE,
                 leaving: NONE,
@@ -153,7 +148,7 @@ impl Heap {
     }
 
     pub fn seed(&self) -> u64 {
-        self.seed
+        self.key_hash.seed()
     }
 
     #[inline]
@@ -164,9 +159,7 @@ impl Heap {
     /// The hash of a key, the same on every machine for the same seed.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> u64 {
-        let mut hasher = FoldHasher::with_seed(self.seed, &self.shared_seed);
-        hasher.write(key);
-        let hash = hasher.finish();
+        let hash = self.key_hash.of(key);
         #[cfg(test)]
         if let Some(squeeze) = self.squeeze {
             return squeeze(hash);

@@ -18,6 +18,7 @@
 mod blob;
 mod bucket;
 mod entry;
+mod hash;
 mod heap;
 mod pages;
 mod range;
@@ -31,6 +32,7 @@ mod walk;
 mod tests;
 
 pub use entry::{Entry, Value};
+pub use hash::KeyHash;
 pub use heap::{Handle, Heap};
 pub use range::Populate;
 pub use slot::Slot;

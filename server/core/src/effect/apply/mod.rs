@@ -10,10 +10,9 @@ mod string;
 
 use super::Effect;
 use crate::exec::Now;
-use crate::keyspace::{Db, Key, Shard, kind};
+use crate::image::load;
+use crate::keyspace::{Db, Key, Shard};
 use crate::memory::{Expiry, NewValue};
-use crate::value::set::ints;
-use crate::value::sorted_set as zset;
 
 /// An effect that does not fit the shard it is applied to: the two have diverged, or the bytes are not
 /// from this shard's log.
@@ -58,11 +57,15 @@ pub fn apply(shard: &mut Shard, db: u16, effect: &Effect<'_>) -> Result<(), Appl
             created,
         } => {
             let key = db.key(key);
-            if created && db.is_live(key) {
-                return Err(ApplyError::Present { what: "put" });
+            match (created, db.is_live(key)) {
+                (true, true) => return Err(ApplyError::Present { what: "put" }),
+                (false, false) => return Err(ApplyError::Absent { what: "put" }),
+                _ => {}
             }
             if db.generation_of(key).is_some() {
-                return Err(ApplyError::Present { what: "put over a collection" });
+                return Err(ApplyError::Present {
+                    what: "put over a collection",
+                });
             }
             db.put(
                 key,
@@ -112,21 +115,7 @@ fn create(db: &mut Db<'_>, key: &[u8], kind: u8, generation: u64) -> Result<(), 
     if db.is_live(key) {
         return Err(ApplyError::Present { what: "create" });
     }
-    match kind {
-        // No more than the generation: an empty packed list.
-        kind::LIST => {
-            db.put(
-                key,
-                kind,
-                NewValue::Bytes(&generation.to_le_bytes()),
-                Expiry::Clear,
-            );
-        }
-        kind::HASH => db.put_empty(key, kind, generation, b""),
-        kind::SET => db.put_empty(key, kind::SET_INTS, generation, &ints::EMPTY),
-        kind::SORTED_SET => zset::begin(db, key, generation),
-        other => return Err(ApplyError::UnknownKind(other)),
-    }
+    load::begin(db, key, kind, generation).map_err(|_| ApplyError::UnknownKind(kind))?;
     db.shard.generation = db.shard.generation.max(generation);
     Ok(())
 }

@@ -44,15 +44,15 @@ fn every_command_that_writes_has_a_line() {
     assert!(missing.is_empty(), "no line in commands.txt for {missing:?}");
 }
 
-struct Generator {
+pub(crate) struct Generator {
     lines: Vec<(&'static str, &'static str)>,
     random: u64,
     /// The shard's fence.
-    fence: u64,
+    pub(crate) fence: u64,
 }
 
 impl Generator {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let lines = TEMPLATES.lines().filter_map(|line| Some((row_of(line)?, line)));
         Self {
             lines: lines.collect(),
@@ -61,12 +61,12 @@ impl Generator {
         }
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         Shard::mix(&mut self.random) % bound
     }
 
     /// The row's name and the words of a command.
-    fn next(&mut self) -> (&'static str, Vec<String>) {
+    pub(crate) fn next(&mut self) -> (&'static str, Vec<String>) {
         loop {
             let nth = self.below(self.lines.len() as u64) as usize;
             let (row, line) = self.lines[nth];
@@ -130,9 +130,8 @@ impl Generator {
     }
 }
 
-/// A bench whose collections leave their packed form early, so that every form is met.
-fn bench(seed: u64) -> Bench {
-    let mut bench = Bench::with_follower(seed);
+/// Has collections leave their packed form early, so that every form is met.
+pub(crate) fn leave_forms_early(mut bench: Bench) -> Bench {
     let limits = &mut bench.engine.shard.limits;
     limits.hash_max_listpack_entries = 12;
     limits.set_max_intset_entries = 8;
@@ -143,7 +142,7 @@ fn bench(seed: u64) -> Bench {
 }
 
 /// A client that waits makes room for another; the one that waits longest goes.
-fn replace_waiting_client(bench: &mut Bench, waiting: &mut Vec<ClientId>) {
+pub(crate) fn replace_waiting_client(bench: &mut Bench, waiting: &mut Vec<ClientId>) {
     let waits = |client: ClientId| {
         let session = bench.engine.world.sessions.get(client);
         session.is_some_and(|session| session.blocked.is_some())
@@ -164,7 +163,7 @@ fn effects_make_an_equal_shard() {
     let mut successes: BTreeMap<&str, usize> = BTreeMap::new();
     for seed in 1..=RUNS {
         let mut generator = Generator::new(seed);
-        let mut bench = bench(seed);
+        let mut bench = leave_forms_early(Bench::with_follower(seed));
         let mut waiting = Vec::new();
         let policies = [Policy::AllKeysLru, Policy::VolatileTtl, Policy::AllKeysRandom];
         bench
@@ -192,7 +191,7 @@ fn effects_make_an_equal_shard() {
 }
 
 /// What happens between commands: time passes, keys expire and are evicted.
-fn happen(bench: &mut Bench, generator: &mut Generator) {
+pub(crate) fn happen(bench: &mut Bench, generator: &mut Generator) {
     if generator.below(4) == 0 {
         bench.pass_ms(generator.below(60));
     }
