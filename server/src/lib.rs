@@ -1,4 +1,5 @@
 //! The parts of a node that stand by themselves, for its binary, its tests and its benchmarks.
 
 pub mod datadir;
+pub mod image;
 pub mod wal;

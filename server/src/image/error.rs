@@ -1,0 +1,23 @@
+//! What can go wrong with an image. None of it loses anything that the log still holds.
+
+use std::io;
+use std::path::PathBuf;
+
+use ruvio_core::image::window::WindowError;
+use ruvio_core::image::{LoadError, Unreadable};
+
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    #[error("the image in {path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    #[error("the image: {0}")]
+    Store(#[from] rocksdb::Error),
+    #[error("the image has no shard {0}")]
+    NoShard(u16),
+    #[error("the image of shard {shard}: {source}")]
+    Rows { shard: u16, source: LoadError },
+    #[error("the image of shard {shard}: its first row: {source}")]
+    Meta { shard: u16, source: Unreadable },
+    #[error("the image of shard {shard}: {source}")]
+    Window { shard: u16, source: WindowError },
+}

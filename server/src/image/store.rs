@@ -1,0 +1,245 @@
+//! RocksDB, as the image uses it: a column family a shard, one sorted file a run, no memtable, no log of its
+//! own. An ingest is atomic and synced, so the index in a file's first row is durable when it returns.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rocksdb::{
+    BlockBasedOptions, ChecksumType, ColumnFamily, ColumnFamilyDescriptor, DB, DBCompressionType, Env,
+    IngestExternalFileOptions, LogLevel, MergeOperands, Options, ReadOptions, SstFileWriter,
+};
+use ruvio_core::image::window::{Counts, Entries, Failure, Reach, Sink, emit, gather};
+use ruvio_core::image::{Meta, merge, row};
+
+use super::error::ImageError;
+use crate::wal::ShardId;
+
+/// Files that a column family collects before they are merged into the sorted rest.
+const RUNS_MAX: i32 = 4;
+const FILE_BYTES: u64 = 64 << 20;
+const LEVEL_BYTES: u64 = 256 << 20;
+const BLOCK_BYTES: usize = 32 << 10;
+/// What is written is handed to the disk in pieces of this, not all at the end.
+const SYNC_BYTES: u64 = 1 << 20;
+/// Nothing is ever written to a memtable.
+const MEMTABLE_BYTES: usize = 64 << 10;
+
+/// See the module.
+pub struct Image {
+    pub(super) db: DB,
+    options: Options,
+    folder: PathBuf,
+}
+
+/// How far an image came by a run.
+#[derive(Clone, Debug)]
+pub struct Advanced {
+    /// Durable: of the index that it holds now.
+    pub meta: Meta,
+    pub reach: Reach,
+    pub counts: Counts,
+    /// Of the file that was written; none if there were no entries.
+    pub file_bytes: u64,
+}
+
+impl Image {
+    /// Opens or makes the image in a folder, with these shards. What a run left behind that was cut short
+    /// is removed.
+    pub fn open(folder: &Path, shards: &[ShardId]) -> Result<Self, ImageError> {
+        let rows = folder.join("rows");
+        make(folder, &rows).map_err(|source| ImageError::Io {
+            path: folder.to_owned(),
+            source,
+        })?;
+        let options = options()?;
+        let mut names = if rows.join("CURRENT").exists() {
+            DB::list_cf(&options, &rows)?
+        } else {
+            vec!["default".to_owned()]
+        };
+        for shard in shards.iter().copied().map(name) {
+            if !names.contains(&shard) {
+                names.push(shard);
+            }
+        }
+        let families = names
+            .iter()
+            .map(|name| ColumnFamilyDescriptor::new(name, options.clone()));
+        let db = DB::open_cf_descriptors(&options, &rows, families)?;
+        Ok(Self {
+            db,
+            options,
+            folder: folder.to_owned(),
+        })
+    }
+
+    pub(super) fn family(&self, shard: ShardId) -> Result<&ColumnFamily, ImageError> {
+        self.db
+            .cf_handle(&name(shard))
+            .ok_or(ImageError::NoShard(shard.0))
+    }
+
+    /// What the image holds of a shard; none before its first run.
+    pub fn meta(&self, shard: ShardId) -> Result<Option<Meta>, ImageError> {
+        let mut reading = ReadOptions::default();
+        reading.fill_cache(false);
+        let read = self
+            .db
+            .get_pinned_cf_opt(self.family(shard)?, row::META_KEY, &reading)?;
+        let meta = read.map(|bytes| Meta::decode(&bytes)).transpose();
+        meta.map_err(|source| ImageError::Meta {
+            shard: shard.0,
+            source,
+        })
+    }
+
+    /// Bytes of a shard's rows on the disk.
+    pub fn bytes(&self, shard: ShardId) -> Result<u64, ImageError> {
+        Ok(self.db.get_column_family_metadata_cf(self.family(shard)?).size)
+    }
+
+    /// Adds a window of the log: all entries, or as many as one run has room for. `seed` is the shard's,
+    /// for an image that holds nothing of it yet.
+    pub fn advance(
+        &self,
+        shard: ShardId,
+        seed: u64,
+        entries: &mut dyn Entries,
+    ) -> Result<Advanced, ImageError> {
+        let before = self.meta(shard)?.unwrap_or_else(|| Meta::new(seed));
+        let broken = |source| ImageError::Window {
+            shard: shard.0,
+            source,
+        };
+        let gathered = gather(entries, &before).map_err(broken)?;
+        let (meta, reach) = (gathered.meta.clone(), gathered.reach);
+        if gathered.entries == 0 {
+            return Ok(Advanced {
+                meta,
+                reach,
+                counts: Counts::default(),
+                file_bytes: 0,
+            });
+        }
+        let path = staging(&self.folder).join(format!("{}-{}.sst", name(shard), meta.at.index));
+        let mut file = SortedFile(SstFileWriter::create(&self.options));
+        file.0.open(&path)?;
+        let counts = emit(gathered, entries, &mut file).map_err(broken)?;
+        file.0.finish()?;
+        let file_bytes = file.0.file_size();
+        let mut ingesting = IngestExternalFileOptions::default();
+        ingesting.set_move_files(true);
+        // It would write a memtable, which there never is.
+        ingesting.set_allow_blocking_flush(false);
+        self.db
+            .ingest_external_file_cf_opts(self.family(shard)?, &ingesting, vec![path])?;
+        Ok(Advanced {
+            meta,
+            reach,
+            counts,
+            file_bytes,
+        })
+    }
+
+    /// Merges all files of a shard into one order, and waits for it.
+    pub fn compact(&self, shard: ShardId) -> Result<(), ImageError> {
+        let (from, to) = (None::<&[u8]>, None::<&[u8]>);
+        self.db.compact_range_cf(self.family(shard)?, from, to);
+        Ok(())
+    }
+
+    /// Forgets a shard, which then has no rows and no index.
+    pub fn forget(&mut self, shard: ShardId) -> Result<(), ImageError> {
+        self.db.drop_cf(&name(shard))?;
+        Ok(self.db.create_cf(name(shard), &self.options)?)
+    }
+}
+
+struct SortedFile<'o>(SstFileWriter<'o>);
+
+impl Sink for SortedFile<'_> {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
+        Ok(self.0.put(key, value)?)
+    }
+
+    fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), Failure> {
+        Ok(self.0.merge(key, operand)?)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), Failure> {
+        Ok(self.0.delete(key)?)
+    }
+
+    fn delete_range(&mut self, from: &[u8], to: &[u8]) -> Result<(), Failure> {
+        Ok(self.0.delete_range(from, to)?)
+    }
+}
+
+fn name(shard: ShardId) -> String {
+    format!("shard-{}", shard.0)
+}
+
+/// Where files are written before they are ingested: beside the rows, so that they are moved by name.
+fn staging(folder: &Path) -> PathBuf {
+    folder.join("staging")
+}
+
+/// The folders, with names that survive a power cut, and nothing staged.
+fn make(folder: &Path, rows: &Path) -> io::Result<()> {
+    let staging = staging(folder);
+    match fs::remove_dir_all(&staging) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    fs::create_dir_all(rows)?;
+    fs::create_dir(&staging)?;
+    File::open(folder)?.sync_all()?;
+    match folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => File::open(parent)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+fn options() -> Result<Options, ImageError> {
+    let mut env = Env::new()?;
+    env.lower_thread_pool_cpu_priority();
+    env.lower_thread_pool_io_priority();
+    let mut blocks = BlockBasedOptions::default();
+    blocks.set_block_size(BLOCK_BYTES);
+    blocks.set_format_version(6);
+    blocks.set_checksum_type(ChecksumType::XXH3);
+    // A load reads everything once.
+    blocks.disable_cache();
+    let mut options = Options::default();
+    options.set_env(&env);
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_block_based_table_factory(&blocks);
+    options.set_merge_operator("ruvio", full_merge, partial_merge);
+    options.set_compression_type(DBCompressionType::None);
+    options.set_level_zero_file_num_compaction_trigger(RUNS_MAX);
+    // Nobody waits for an ingest: it is late by design.
+    options.set_level_zero_slowdown_writes_trigger(1000);
+    options.set_level_zero_stop_writes_trigger(1000);
+    options.set_target_file_size_base(FILE_BYTES);
+    options.set_max_bytes_for_level_base(LEVEL_BYTES);
+    options.set_max_background_jobs(1);
+    options.set_write_buffer_size(MEMTABLE_BYTES);
+    options.set_max_open_files(-1);
+    options.set_bytes_per_sync(SYNC_BYTES);
+    options.set_stats_dump_period_sec(0);
+    options.set_stats_persist_period_sec(0);
+    options.set_log_level(LogLevel::Warn);
+    options.set_keep_log_file_num(2);
+    Ok(options)
+}
+
+fn full_merge(_key: &[u8], value: Option<&[u8]>, operands: &MergeOperands) -> Option<Vec<u8>> {
+    Some(merge::merge_or_orphan(value, operands.iter()))
+}
+
+/// Operands that find no row where they are met are joined as they stand.
+fn partial_merge(_key: &[u8], _value: Option<&[u8]>, operands: &MergeOperands) -> Option<Vec<u8>> {
+    Some(operands.iter().flatten().copied().collect())
+}

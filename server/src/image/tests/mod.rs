@@ -1,0 +1,5 @@
+//! The image in RocksDB: what it holds after any history, and after it was closed at any moment of one.
+
+mod history;
+mod random;
+mod reopened;
