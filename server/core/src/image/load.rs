@@ -8,7 +8,7 @@ use super::row::{self, DatabaseId, KeyValue, RowKey};
 use super::{Unreadable, merge};
 use crate::command::list::change;
 use crate::keyspace::{Db, Key, Shard, Type, kind};
-use crate::memory::{Expiry, Handle, NewValue};
+use crate::memory::{Expiry, Handle, NewValue, Table};
 use crate::value::set::ints;
 use crate::value::sorted_set::{self, Editor};
 
@@ -23,6 +23,8 @@ pub enum LoadError {
     Unreadable(#[from] Unreadable),
     #[error("a row of database {0}, which was emptied")]
     NoDatabase(u32),
+    #[error("database {0} has keys, and `databases` is set to no more than that")]
+    FewDatabases(u16),
     #[error("a key that was hashed with another seed")]
     OtherSeed,
     #[error("an element of generation {0}, of which there is no collection")]
@@ -49,6 +51,8 @@ struct Header {
 /// See the module.
 pub struct Loader {
     meta: Meta,
+    /// The database of the last key, and its number.
+    last: Option<(DatabaseId, u16)>,
     headers: Vec<Header>,
     /// Headers are sorted, once the keys are over.
     sorted: bool,
@@ -104,11 +108,14 @@ impl Loader {
     pub fn new(meta: Meta, shard: &mut Shard) -> Self {
         shard.fence = shard.fence.max(meta.fence);
         shard.generation = shard.generation.max(meta.generation);
-        for (table, database) in shard.databases.iter_mut().zip(&meta.databases) {
-            table.reserve(&mut shard.heap, database.keys as usize);
+        for (number, database) in meta.databases() {
+            if let Some(table) = shard.databases.get_mut(number as usize) {
+                table.reserve(&mut shard.heap, database.keys as usize);
+            }
         }
         Self {
             meta,
+            last: None,
             headers: Vec::new(),
             sorted: false,
             at: 0,
@@ -146,11 +153,11 @@ impl Loader {
         if let Some(header) = self.headers.get(self.at) {
             return Err(LoadError::NoElements(header.generation));
         }
-        for (number, database) in self.meta.databases.iter().enumerate() {
-            let found = shard.databases[number].len() as u64;
+        for (number, database) in self.meta.databases() {
+            let found = shard.databases.get(number as usize).map_or(0, Table::len) as u64;
             if found != database.keys {
                 return Err(LoadError::Keys {
-                    database: number as u16,
+                    database: number,
                     found,
                     expected: database.keys,
                 });
@@ -166,7 +173,10 @@ impl Loader {
         key: Key<'_>,
         value: &[u8],
     ) -> Result<(), LoadError> {
-        let number = self.meta.number_of(id).ok_or(LoadError::NoDatabase(id.0))?;
+        let number = self.number_of(id)?;
+        if number as usize >= shard.databases.len() {
+            return Err(LoadError::FewDatabases(number));
+        }
         if shard.heap.hash(key.bytes) != key.hash {
             return Err(LoadError::OtherSeed);
         }
@@ -195,6 +205,18 @@ impl Loader {
             });
         }
         Ok(())
+    }
+
+    fn number_of(&mut self, id: DatabaseId) -> Result<u16, LoadError> {
+        // Rows of one database stand together.
+        match self.last {
+            Some((last, number)) if last == id => Ok(number),
+            _ => {
+                let number = self.meta.number_of(id).ok_or(LoadError::NoDatabase(id.0))?;
+                self.last = Some((id, number));
+                Ok(number)
+            }
+        }
     }
 
     fn sort(&mut self) {

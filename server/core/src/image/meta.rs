@@ -1,8 +1,9 @@
 //! What the image knows of itself: the index that it holds, and what of a shard stands in no row of its own.
 
+use std::collections::BTreeMap;
+
 use super::Unreadable;
 use super::row::{Bytes, DatabaseId};
-use crate::keyspace::DATABASES;
 
 /// Format of all rows. A build reads its own and all before it.
 const FORMAT: u8 = 1;
@@ -23,9 +24,10 @@ pub struct Meta {
     pub fence: u64,
     /// The last generation given to a collection.
     pub generation: u64,
-    /// By the number that a client selects.
-    pub databases: [Database; DATABASES],
-    /// The next database that is emptied gets this one.
+    /// By the number that a client selects; one that was never written to, or not since it was emptied,
+    /// has no rows and is not here.
+    databases: BTreeMap<u16, Database>,
+    /// The next database that is written to for the first time gets this one.
     pub next_database: DatabaseId,
 }
 
@@ -45,33 +47,43 @@ impl Meta {
             seed,
             fence: 0,
             generation: 0,
-            databases: std::array::from_fn(|number| Database {
-                id: DatabaseId(number as u32),
-                keys: 0,
-            }),
-            next_database: DatabaseId(DATABASES as u32),
+            databases: BTreeMap::new(),
+            next_database: DatabaseId(0),
         }
     }
 
-    /// Gives an emptied database its next rows; what its rows began with until now.
-    pub fn empty(&mut self, number: u16) -> DatabaseId {
-        let next = self.next_database;
-        self.next_database = DatabaseId(next.0.saturating_add(1));
-        let emptied = std::mem::replace(
-            &mut self.databases[number as usize],
-            Database { id: next, keys: 0 },
-        );
-        emptied.id
+    /// The databases by the numbers that clients select.
+    pub fn databases(&self) -> impl Iterator<Item = (u16, Database)> + '_ {
+        self.databases
+            .iter()
+            .map(|(number, database)| (*number, *database))
+    }
+
+    /// The database that is written to.
+    pub fn database_mut(&mut self, number: u16) -> &mut Database {
+        let next = &mut self.next_database;
+        self.databases.entry(number).or_insert_with(|| {
+            let id = *next;
+            *next = DatabaseId(next.0.saturating_add(1));
+            Database { id, keys: 0 }
+        })
+    }
+
+    /// The database has no rows any more; what they began with, if it had any.
+    pub fn empty(&mut self, number: u16) -> Option<DatabaseId> {
+        self.databases.remove(&number).map(|database| database.id)
     }
 
     pub fn exchange(&mut self, one: u16, other: u16) {
-        self.databases.swap(one as usize, other as usize);
+        let (first, second) = (self.databases.remove(&one), self.databases.remove(&other));
+        self.databases.extend(first.map(|database| (other, database)));
+        self.databases.extend(second.map(|database| (one, database)));
     }
 
     /// The number that a client selects for these rows.
     pub fn number_of(&self, id: DatabaseId) -> Option<u16> {
-        let found = self.databases.iter().position(|database| database.id == id);
-        found.map(|number| number as u16)
+        let found = self.databases.iter().find(|(_, database)| database.id == id);
+        found.map(|(number, _)| *number)
     }
 
     pub fn encode(&self) -> Vec<u8> {
@@ -87,8 +99,9 @@ impl Meta {
             out.extend_from_slice(&number.to_le_bytes());
         }
         out.extend_from_slice(&self.next_database.0.to_le_bytes());
-        out.push(DATABASES as u8);
-        for database in self.databases {
+        out.extend_from_slice(&(self.databases.len() as u32).to_le_bytes());
+        for (number, database) in &self.databases {
+            out.extend_from_slice(&number.to_le_bytes());
             out.extend_from_slice(&database.id.0.to_le_bytes());
             out.extend_from_slice(&database.keys.to_le_bytes());
         }
@@ -108,12 +121,11 @@ impl Meta {
         meta.fence = number()?;
         meta.generation = number()?;
         meta.next_database = DatabaseId(u32::from_le_bytes(bytes.array()?));
-        if usize::from(bytes.byte()?) != DATABASES {
-            return Err(Unreadable::Short);
-        }
-        for database in &mut meta.databases {
-            database.id = DatabaseId(u32::from_le_bytes(bytes.array()?));
-            database.keys = u64::from_le_bytes(bytes.array()?);
+        for _ in 0..u32::from_le_bytes(bytes.array()?) {
+            let number = u16::from_le_bytes(bytes.array()?);
+            let id = DatabaseId(u32::from_le_bytes(bytes.array()?));
+            let keys = u64::from_le_bytes(bytes.array()?);
+            meta.databases.insert(number, Database { id, keys });
         }
         Ok(meta)
     }
@@ -132,20 +144,20 @@ mod tests {
             index: u64::MAX,
         };
         (meta.fence, meta.generation) = (8, 9);
-        meta.databases[3].keys = 55;
+        meta.database_mut(3).keys = 55;
+        meta.database_mut(1).keys = 7;
         meta.exchange(3, 0);
-        assert_eq!(meta.empty(1), DatabaseId(1));
+        assert_eq!(meta.empty(1), Some(DatabaseId(1)));
+        assert_eq!(meta.empty(1), None, "already");
         let bytes = meta.encode();
         assert_eq!(Meta::decode(&bytes).as_ref(), Ok(&meta));
+        let id = DatabaseId(0);
         assert_eq!(
-            meta.databases[0],
-            Database {
-                id: DatabaseId(3),
-                keys: 55
-            }
+            meta.databases().collect::<Vec<_>>(),
+            [(0, Database { id, keys: 55 })]
         );
-        assert_eq!(meta.number_of(DatabaseId(16)), Some(1));
         assert_eq!(meta.number_of(DatabaseId(1)), None, "emptied");
+        assert_eq!(meta.database_mut(1).id, DatabaseId(2), "written to again");
         for cut in 0..bytes.len() {
             assert_eq!(Meta::decode(&bytes[..cut]), Err(Unreadable::Short));
         }

@@ -53,9 +53,7 @@ impl Rows {
     }
 
     fn bytes(&self) -> usize {
-        self.keys.len() * size_of::<KeyRecord>()
-            + self.elements.len() * size_of::<ElementRecord>()
-            + (self.dead.len() + self.passing.len()) * DEAD_BYTES
+        self.keys.bytes() + self.elements.bytes() + (self.dead.len() + self.passing.len()) * DEAD_BYTES
     }
 
     fn compact(&mut self, table: &mut Table) {
@@ -112,6 +110,7 @@ pub fn gather_within(
         second: KeyHash::new(before.seed.rotate_left(29) ^ SECOND_SEED),
         table: Table::default(),
         bytes: 0,
+        last: None,
     };
     let mut compact_at = NOTES_BYTES_MIN.min(bytes_max);
     while let Some(entry) = entries.next().map_err(WindowError::Log)? {
@@ -149,6 +148,8 @@ struct Gathering<'m> {
     table: Table,
     /// What notes take.
     bytes: usize,
+    /// The database of the last effect, and where its rows are.
+    last: Option<(u16, usize)>,
 }
 
 impl Gathering<'_> {
@@ -215,7 +216,7 @@ impl Gathering<'_> {
                 set.insert(generation);
                 self.bytes += DEAD_BYTES;
             }
-            Change::Exchange { with } => self.gathered.meta.exchange(number, with),
+            Change::Exchange { with } => self.exchange(number, with),
             Change::Empty => self.empty(number),
             Change::Fence { fence } => {
                 self.gathered.meta.fence = self.gathered.meta.fence.max(fence);
@@ -224,9 +225,8 @@ impl Gathering<'_> {
                 self.gathered.meta.generation = self.gathered.meta.generation.max(generation);
             }
             Change::Keys { by } => {
-                if let Some(database) = self.gathered.meta.databases.get_mut(number as usize) {
-                    database.keys = database.keys.wrapping_add_signed(by);
-                }
+                let database = self.gathered.meta.database_mut(number);
+                database.keys = database.keys.wrapping_add_signed(by);
             }
         }
     }
@@ -234,18 +234,35 @@ impl Gathering<'_> {
     /// The rows of the database that is selected by that number now.
     #[inline]
     fn rows(&mut self, number: u16) -> &mut Rows {
-        let id = self.gathered.meta.databases[number as usize % self.gathered.meta.databases.len()].id;
+        let at = match self.last {
+            Some((last, at)) if last == number => at,
+            _ => self.find(number),
+        };
+        &mut self.gathered.databases[at]
+    }
+
+    fn find(&mut self, number: u16) -> usize {
+        let id = self.gathered.meta.database_mut(number).id;
         let databases = &mut self.gathered.databases;
         let found = databases.iter().position(|rows| rows.id == id);
         let at = found.unwrap_or_else(|| {
             databases.push(Rows::new(id));
             databases.len() - 1
         });
-        &mut databases[at]
+        self.last = Some((number, at));
+        at
+    }
+
+    fn exchange(&mut self, one: u16, other: u16) {
+        self.last = None;
+        self.gathered.meta.exchange(one, other);
     }
 
     fn empty(&mut self, number: u16) {
-        let id = self.gathered.meta.empty(number);
+        self.last = None;
+        let Some(id) = self.gathered.meta.empty(number) else {
+            return;
+        };
         self.gathered.databases.retain(|rows| rows.id != id);
         if id < self.before.next_database {
             self.gathered.emptied.push(id);

@@ -34,8 +34,9 @@ impl<R: Record> Partitions<R> {
         }
     }
 
-    pub fn len(&self) -> usize {
-        self.len
+    /// What the notes take, and the partitions themselves.
+    pub fn bytes(&self) -> usize {
+        self.len * size_of::<R>() + self.parts.len() * size_of::<Vec<R>>()
     }
 
     #[inline]
@@ -145,9 +146,9 @@ mod tests {
         }
         partitions.compact(&mut Table::default(), |_| false);
         // A second time changes nothing.
-        let len = partitions.len();
+        let bytes = partitions.bytes();
         partitions.compact(&mut Table::default(), |_| false);
-        assert_eq!(partitions.len(), len);
+        assert_eq!(partitions.bytes(), bytes);
         let mut all = partitions.into_all();
         sort(&mut all);
         all.iter()
