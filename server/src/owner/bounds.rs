@@ -101,9 +101,10 @@ impl Owner {
         for _ in 0..LOOKS.min(places) {
             self.next_look = (self.next_look + 1) % places;
             let index = self.next_look as u32;
-            let Some(connection) = self.connections.get(index) else {
+            let Some(connection) = self.connections.get_mut(index) else {
                 continue;
             };
+            connection.shrink_input();
             let (client, hold) = (connection.client, connection.hold);
             let traffic = connection.traffic();
             let has_output = connection.output_memory() > 0;

@@ -120,14 +120,39 @@ impl Connection {
         }
     }
 
-    /// One read of `room` bytes (or what the allocation has beyond) behind what `input` holds.
-    pub fn receive_input(&mut self, room: usize) -> Received {
-        self.input.reserve(room);
+    /// One read behind what `input` holds, of what the partial request still lacks. What a client says costs no
+    /// more than a few times what it has sent.
+    pub fn receive_input(&mut self) -> Received {
+        let room = self.room(self.input.len());
+        if self.lacking == room {
+            // Exactly, so that nothing behind the request is read with it and has to be moved to the front.
+            self.input.reserve_exact(room);
+        } else {
+            self.input.reserve(room);
+        }
         let wanted = self.input.capacity() - self.input.len();
         // Into memory that nobody has filled with zeros before.
         let spare = rustix::buffer::spare_capacity(&mut self.input);
         let got = rustix::net::recv(&self.fd, spare, RecvFlags::empty());
         self.note_read(got.map(|(count, _)| count), wanted)
+    }
+
+    /// Keeps the start of a request that was read elsewhere, with room for the rest of it.
+    pub fn keep_input(&mut self, bytes: &[u8], lacking: usize) {
+        self.lacking = lacking;
+        if lacking > READ_MIN {
+            self.input.reserve_exact(bytes.len() + self.room(bytes.len()));
+        }
+        self.input.extend_from_slice(bytes);
+    }
+
+    /// It sent a large request just now: the next one is read to where it will stand, not into the turn's arena.
+    pub fn sends_large(&self) -> bool {
+        self.input.capacity() > KEPT_CAPACITY
+    }
+
+    fn room(&self, sent: usize) -> usize {
+        self.lacking.clamp(READ_MIN, READ_MIN.max(4 * sent)).min(READ_MAX)
     }
 
     /// Forgets replies that nobody will read.
@@ -246,7 +271,7 @@ impl Connection {
         }
     }
 
-    /// Gives back the room of a large request that is done.
+    /// Gives back the room of large requests, in a pause between them.
     pub fn shrink_input(&mut self) {
         if self.input.is_empty() && self.input.capacity() > KEPT_CAPACITY {
             self.input = Vec::new();
@@ -254,5 +279,8 @@ impl Connection {
     }
 }
 
+/// Bytes of one read of a request in parts.
+const READ_MIN: usize = 16 * 1024;
+const READ_MAX: usize = 512 * 1024;
 /// Room a quiet connection may keep.
 const KEPT_CAPACITY: usize = 16 * 1024;

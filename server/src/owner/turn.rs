@@ -131,7 +131,7 @@ impl Owner {
             if connection.closing || connection.hold != Hold::None || connection.fault.is_some() {
                 continue;
             }
-            if !connection.input.is_empty() || !authenticated {
+            if !connection.input.is_empty() || connection.sends_large() || !authenticated {
                 self.list(index);
                 continue;
             }
@@ -175,7 +175,7 @@ impl Owner {
             };
             // A guess where a SELECT is on its way: it is only memory's hint.
             let db = engine.database_of(connection.client);
-            let mut at = arrival.start;
+            let (mut at, mut lacking) = (arrival.start, 0);
             loop {
                 let first = turn.spans.len() as u32;
                 match connection
@@ -199,7 +199,7 @@ impl Owner {
                     }
                     Decoded::Skip { next } => at = next,
                     Decoded::Incomplete { need } => {
-                        connection.lacking = need;
+                        lacking = need;
                         break;
                     }
                     // Told once the commands before it have run.
@@ -219,7 +219,7 @@ impl Owner {
                 }
             }
             if at < arrival.end {
-                connection.input.extend_from_slice(&turn.arena[at..arrival.end]);
+                connection.keep_input(&turn.arena[at..arrival.end], lacking);
                 list(connection, arrival.connection, listed);
             }
         }
@@ -413,14 +413,8 @@ impl Owner {
             if connection.closing || rests || !connection.readable || read {
                 break;
             }
-            // One read a turn, of what the partial request still lacks; but what a client says costs no more
-            // than a few times what it has sent.
-            let sent = connection.input.len();
-            let room = connection
-                .lacking
-                .clamp(sent.max(READ), READ.max(4 * sent))
-                .min(ARENA);
-            match connection.receive_input(room) {
+            // One read a turn.
+            match connection.receive_input() {
                 Received::Bytes(_) => read = true,
                 Received::Empty => break,
                 Received::Closed => connection.closing = true,
@@ -513,7 +507,6 @@ impl Owner {
             connection.input = input;
             connection.decoder = decoder;
             connection.lacking = lacking;
-            connection.shrink_input();
         }
     }
 
