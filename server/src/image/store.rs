@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rocksdb::{
     BlockBasedOptions, ChecksumType, ColumnFamily, ColumnFamilyDescriptor, DB, DBCompressionType, Env,
     IngestExternalFileOptions, LogLevel, MergeOperands, Options, ReadOptions, SstFileWriter,
+    WaitForCompactOptions,
 };
 use ruvio_core::image::window::{Counts, Entries, Failure, Reach, Sink, emit, gather};
 use ruvio_core::image::{Meta, merge, row};
@@ -147,6 +148,11 @@ impl Image {
         let (from, to) = (None::<&[u8]>, None::<&[u8]>);
         self.db.compact_range_cf(self.family(shard)?, from, to);
         Ok(())
+    }
+
+    /// Waits until nothing is to be merged in the background.
+    pub fn wait_for_compaction(&self) -> Result<(), ImageError> {
+        Ok(self.db.wait_for_compact(&WaitForCompactOptions::default())?)
     }
 
     /// Forgets a shard, which then has no rows and no index.

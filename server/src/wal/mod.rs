@@ -45,6 +45,6 @@ pub use record::{Bad, Kind, MEMBERSHIP_MAX, PAYLOAD_MAX};
 pub use recover::{Recovery, Torn};
 pub use room::{Reserve, Room};
 pub use scan::{Entry, Scan};
-pub use segment::{BadHeader, HEADER_BYTES, is_segment};
+pub use segment::{BadHeader, HEADER_BYTES, is_segment, name as segment_name};
 pub use state::{OutOfOrder, ShardState};
 pub use writer::SyncMode;

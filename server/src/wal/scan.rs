@@ -20,6 +20,8 @@ pub struct Entry<'a> {
     pub at: Position,
     /// Where the next record begins: a place to go on from.
     pub end: Position,
+    /// What was written of its segment when the scan began: all before it stays as it is.
+    pub written: u64,
     pub shard: ShardId,
     pub id: LogId,
     pub kind: Kind,
@@ -119,6 +121,7 @@ impl Scan {
         Ok(self.reader.as_ref().map(|reader| Entry {
             at: place(head.offset),
             end: place(head.end),
+            written: reader.limit(),
             shard: head.shard,
             id: head.id,
             kind: head.kind,
