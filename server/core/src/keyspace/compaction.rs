@@ -86,11 +86,9 @@ impl Shard {
             None => self.compact_next(),
         }
         if self.compaction.table == 2 * DATABASES {
-            let gain = self
-                .compaction
-                .unused_before
-                .saturating_sub(self.heap.unused_bytes());
-            let rests = gain * GAIN_PART < self.compaction.unused_before;
+            let (before, after) = (self.compaction.unused_before, self.heap.unused_bytes());
+            // More than before: deletions went on meanwhile, and the walk tells nothing of the next.
+            let rests = after <= before && (before - after) * GAIN_PART < before;
             self.compaction = Compaction {
                 due_ms: now.ms() + if rests { REST_MS } else { PAUSE_MS },
                 ..Compaction::default()
@@ -262,6 +260,42 @@ mod tests {
         for (rank, (score, member)) in order.iter().enumerate() {
             assert_eq!(ranks.rank(heap, member), Some((rank, *score as f64)));
         }
+    }
+
+    #[test]
+    fn a_walk_that_began_too_early_is_followed_by_another() {
+        let mut shard = Shard::new(11, 12);
+        let name = |nth: usize| format!("a key:{nth}").into_bytes();
+        for nth in 0..KEYS {
+            let mut db = at(&mut shard);
+            let name = name(nth);
+            let key = db.key(&name);
+            db.put_string(key, b"sixteen bytes of and thirty-two of", Expiry::Clear);
+        }
+        let mut now_ms = 5000;
+        for nth in (0..KEYS).filter(|nth| nth % 10 != 0) {
+            let mut db = at(&mut shard);
+            let name = name(nth);
+            let key = db.key(&name);
+            db.delete(key);
+            if nth % 100 == 1 {
+                now_ms += 1;
+                shard.compact_slice(Now::from_ms(now_ms));
+            }
+        }
+        assert!(
+            shard.compaction.is_running(),
+            "it began with the first eight mebibytes"
+        );
+        for _ in 0..20_000 {
+            now_ms += 1;
+            shard.compact_slice(Now::from_ms(now_ms));
+        }
+        assert!(
+            !shard.is_sparse(),
+            "{} bytes are unused",
+            shard.heap.unused_bytes()
+        );
     }
 
     #[test]

@@ -22,8 +22,8 @@ pub(super) const CLASS_FREE: u8 = u8::MAX;
 const CHUNK_PAGES: u32 = (STEP_BYTES / PAGE_BYTES) as u32;
 /// Data below this takes no huge pages and nothing ahead: both would cost a small cache memory it never uses.
 const HUGE_FROM_BYTES: usize = 32 << 20;
-/// What is backed ahead: a sixteenth of the data, within these bounds.
-const AHEAD_BYTES_MIN: usize = STEP_BYTES;
+/// What is backed ahead: a thirty-second part of the data, within these bounds.
+const AHEAD_BYTES_MIN: usize = STEP_BYTES / 2;
 const AHEAD_BYTES_MAX: usize = 8 << 20;
 const KEPT_PAGES_MIN: u32 = 64;
 
@@ -301,7 +301,7 @@ impl Pages {
     pub(super) fn populate_ahead(&mut self) -> Option<Populate> {
         let cursor = self.end as usize * PAGE_BYTES;
         let data = (self.end - self.first) as usize * PAGE_BYTES;
-        let ahead = (data / 16).clamp(AHEAD_BYTES_MIN, AHEAD_BYTES_MAX);
+        let ahead = (data / 32).clamp(AHEAD_BYTES_MIN, AHEAD_BYTES_MAX);
         if data < HUGE_FROM_BYTES || self.populated >= cursor + ahead / 2 {
             return None;
         }
