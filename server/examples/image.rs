@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use ruvio_core::effect::{Effect, Effects};
 use ruvio_core::image::At;
-use ruvio_core::image::window::{Entries, Entry, Failure, gather};
+use ruvio_core::image::window::{Entries, Entry, Failure, Reach, gather};
 use ruvio_core::keyspace::{Shard, kind};
 use ruvio_server::image::{Image, priority};
 use ruvio_server::wal::ShardId;
@@ -141,6 +141,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (window_bytes, windows) = ((number(256)? as usize) << 20, number(4)?);
     let path = folder.join(format!("image-example-{}", std::process::id()));
     std::fs::create_dir_all(&path)?;
+    let resident_before = resident_mib();
     let image = Image::open(&path, &[SHARD])?;
     priority::lower_thread();
     let mut writer = Writer {
@@ -157,7 +158,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             (filled <= keys).then(|| filled - 1)
         };
         let mut window = writer.window(window_bytes, &mut fill, true);
-        image.advance(SHARD, SEED, &mut window)?;
+        while image.advance(SHARD, SEED, &mut window)?.reach == Reach::Full {}
     }
     image.wait_for_compaction()?;
     println!(
@@ -174,20 +175,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         gather(&mut window, &held)?;
         scanning += thread_cpu() - before;
         window.next = 0;
-        let (before, own_before, resident_before) = (cpu(), thread_cpu(), resident_mib());
-        let advanced = image.advance(SHARD, SEED, &mut window)?;
+        let (before, own_before) = (cpu(), thread_cpu());
+        loop {
+            let advanced = image.advance(SHARD, SEED, &mut window)?;
+            let memory = resident_mib() - resident_before - (window.bytes.capacity() >> 20) as u64;
+            println!(
+                "  {:?} {:?}, {memory} MiB of memory",
+                advanced.reach, advanced.counts
+            );
+            sets += advanced.counts.effects;
+            files += advanced.file_bytes;
+            rows += advanced.counts.puts;
+            if advanced.reach == Reach::End {
+                break;
+            }
+        }
         own += thread_cpu() - own_before;
-        println!(
-            "  {:?} {:?}, {} MiB more in memory",
-            advanced.reach,
-            advanced.counts,
-            resident_mib() - resident_before
-        );
         image.wait_for_compaction()?;
         total += cpu() - before;
-        sets += advanced.counts.effects;
-        files += advanced.file_bytes;
-        rows += advanced.counts.puts;
     }
     println!(
         "ns of CPU a SET: {:.0} in all, {:.0} of the image's thread, {:.0} of it scanning; {:.2} rows a SET, {} MiB of files",

@@ -100,8 +100,8 @@ impl Image {
         Ok(self.db.get_column_family_metadata_cf(self.family(shard)?).size)
     }
 
-    /// Adds a window of the log: all entries, or as many as one run has room for. `seed` is the shard's,
-    /// for an image that holds nothing of it yet.
+    /// Adds a window of the log: all entries, or as many as one run has room for; called again with the same
+    /// entries it goes on. `seed` is the shard's, for an image that holds nothing of it yet.
     pub fn advance(
         &self,
         shard: ShardId,

@@ -59,6 +59,11 @@ impl Meta {
             .map(|(number, database)| (*number, *database))
     }
 
+    /// Of all databases.
+    pub fn keys(&self) -> u64 {
+        self.databases.values().map(|database| database.keys).sum()
+    }
+
     /// The database that is written to.
     pub fn database_mut(&mut self, number: u16) -> &mut Database {
         let next = &mut self.next_database;

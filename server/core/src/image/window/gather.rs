@@ -14,9 +14,10 @@ use super::error::WindowError;
 use super::partition::{Partitions, Table};
 use super::record::{ElementRecord, KeyRecord, Word};
 
-/// What a gathering may hold in notes. They are compacted when they have doubled or reach it, and if most of
-/// it is still in use then the window ends: four million keys in a window take this much.
+/// What a gathering may hold in notes. They are compacted when they have grown to some times what was left of
+/// them, or reach it; if most of it is still in use then the window ends. Three million keys take so much.
 const NOTES_BYTES_MAX: usize = 64 << 20;
+const NOTES_GROWTH: usize = 4;
 const NOTES_BYTES_MIN: usize = 4 << 20;
 /// What a generation that is gone takes in its set, about.
 const DEAD_BYTES: usize = 16;
@@ -131,7 +132,7 @@ pub fn gather_within(
                 gathering.gathered.reach = Reach::Full;
                 return Ok(gathering.gathered);
             }
-            compact_at = (gathering.bytes * 2).clamp(NOTES_BYTES_MIN.min(bytes_max), bytes_max);
+            compact_at = (gathering.bytes * NOTES_GROWTH).clamp(NOTES_BYTES_MIN.min(bytes_max), bytes_max);
         }
     }
     gathering.compact();
