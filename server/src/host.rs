@@ -1,21 +1,32 @@
 //! What the core asks of the process: a clock for statistics, and memory figures.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use ruvio_core::engine::{CpuTimes, Host, MemoryFigures, ProcessFacts};
+use ruvio_core::engine::{CpuTimes, Host, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts};
+use ruvio_server::wal::Watch;
 use tikv_jemalloc_ctl::thread::{ThreadLocal, allocatedp, deallocatedp};
 use tokio::sync::Notify;
+
+use super::keeper::Request;
+use super::loading::Loading;
 
 /// What all threads of the process share.
 pub struct Node {
     pub facts: ProcessFacts,
     /// A client asked for the end.
     pub stop: Notify,
+    pub loading: Loading,
+    /// The log's figures, once it is at work.
+    pub log: OnceLock<Watch>,
+    /// Who loads, where the node keeps its data.
+    pub keeper: OnceLock<SyncSender<Request>>,
 }
 
 impl Node {
@@ -33,6 +44,9 @@ impl Node {
                 allocator: "jemalloc".into(),
             },
             stop: Notify::new(),
+            loading: Loading::default(),
+            log: OnceLock::new(),
+            keeper: OnceLock::new(),
         }
     }
 }
@@ -43,6 +57,16 @@ pub struct Process {
     started: Instant,
     allocated: ThreadLocal<u64>,
     deallocated: ThreadLocal<u64>,
+    /// Taken by other threads for what this one has now.
+    adopted: Cell<usize>,
+}
+
+/// What this thread took from the allocator and did not give back.
+pub fn allocated_here() -> anyhow::Result<usize> {
+    let fail = |error| anyhow::anyhow!("the allocator does not count by thread: {error}");
+    let allocated = allocatedp::read().map_err(fail)?;
+    let deallocated = deallocatedp::read().map_err(fail)?;
+    Ok(allocated.get().saturating_sub(deallocated.get()) as usize)
 }
 
 impl Process {
@@ -53,6 +77,7 @@ impl Process {
             started: Instant::now(),
             allocated: allocatedp::read().map_err(fail)?,
             deallocated: deallocatedp::read().map_err(fail)?,
+            adopted: Cell::new(0),
         })
     }
 }
@@ -101,7 +126,36 @@ impl Host for Process {
     }
 
     fn allocated(&self) -> usize {
-        self.allocated.get().saturating_sub(self.deallocated.get()) as usize
+        let taken = self.allocated.get() + self.adopted.get() as u64;
+        taken.saturating_sub(self.deallocated.get()) as usize
+    }
+
+    fn adopt(&self, bytes: usize) {
+        self.adopted.set(self.adopted.get() + bytes);
+    }
+
+    fn loading(&self) -> LoadingFigures {
+        self.node.loading.figures()
+    }
+
+    fn log(&self) -> Option<LogFigures> {
+        let watch = self.node.log.get()?;
+        let counts = watch.counts();
+        Some(LogFigures {
+            bytes: watch.size_bytes(),
+            syncs: counts.syncs,
+            sync_us: counts.sync_us,
+            sync_us_max: counts.sync_us_max,
+            writes: counts.writes,
+            records: counts.records,
+            entries: counts.entries,
+            written_bytes: counts.bytes,
+        })
+    }
+
+    fn reload(&self) -> bool {
+        let keeper = self.node.keeper.get();
+        keeper.is_some_and(|keeper| keeper.try_send(Request::Reload).is_ok())
     }
 
     fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {

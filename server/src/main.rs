@@ -1,8 +1,10 @@
 //! `ruvio-server`: the life of a node. Configure (nothing is bound yet), bind, start the owner threads,
-//! say so, wait for a signal, stop, say whether that was complete.
+//! load what was kept, wait for a signal, stop, say whether that was complete.
 
 mod config;
 mod host;
+mod keeper;
+mod loading;
 mod logging;
 mod owner;
 mod owners;
@@ -10,22 +12,49 @@ mod storage;
 
 use std::io::Write;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
 use ruvio_core::options::text::{Directive, Origin};
 use ruvio_core::options::{Id, Options};
+use ruvio_server::datadir::Refusal;
 use ruvio_server::wal::{self, disk::Folder};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use config::Request;
 use host::Node;
+use keeper::Keeper;
 use owner::{Listener, Local};
+use storage::Claimed;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("Error: {error:?}");
+            ExitCode::from(code_of(&error))
+        }
+    }
+}
+
+/// What supervisors can tell apart: damaged data, a disk that fails, a directory that is not to be used.
+fn code_of(error: &anyhow::Error) -> u8 {
+    let of_cause = |cause: &(dyn std::error::Error + 'static)| {
+        let refused = cause.downcast_ref::<Refusal>().map(Refusal::exit_code);
+        let unread = cause
+            .downcast_ref::<wal::RecoverError>()
+            .map(wal::RecoverError::exit_code);
+        let failed = cause.downcast_ref::<wal::Fatal>().map(|_| wal::EXIT_IO);
+        refused.or(unread).or(failed)
+    };
+    error.chain().find_map(of_cause).unwrap_or(1)
+}
+
+fn run() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut options = match config::read(&arguments)? {
         Request::Print(text) => {
@@ -38,16 +67,30 @@ fn main() -> anyhow::Result<()> {
     logging::start(&options.shown_by(Id::LogLevel));
     config::enter_folder(&mut options)?;
     make_room_for_clients(&mut options)?;
+    let ends = EndSignals::watch()?;
+    let claimed = Claimed::new(&options)?;
     let listeners = bind(&options)?;
     let node = Arc::new(describe(&listeners)?);
     let pid_file = write_pid_file(&options)?;
 
-    let found = storage::Found::read(&options)?;
-    let owners = owners::start(&options, listeners, &node, found)?;
-    wait_for_end(&node)?;
+    let owners = owners::start(&options, listeners, &node, claimed.is_some())?;
+    let keep = |claimed| {
+        Keeper::start(
+            claimed,
+            &options,
+            owners::topology(&options),
+            owners.inboxes(),
+            &node,
+        )
+    };
+    let keeper = claimed.map(keep).transpose()?;
+    ends.wait(&node);
     tracing::info!("stopping");
-    // Owners may have ended by themselves; joining them tells why.
-    owners.stop()?;
+    // Owners may have ended by themselves; joining them tells why. If what is kept has failed, that says more
+    // than what they noticed of it.
+    let ended = owners.stop();
+    keeper.map_or(Ok(()), Keeper::stop)?;
+    ended.check()?;
     let socket = options.shown_by(Id::UnixSocket);
     if !socket.is_empty() {
         std::fs::remove_file(&socket).with_context(|| format!("cannot remove {socket}"))?;
@@ -173,20 +216,39 @@ fn write_pid_file(options: &Options) -> anyhow::Result<Option<String>> {
     Ok(Some(path))
 }
 
-/// Until a signal, or a client's `SHUTDOWN`.
-fn wait_for_end(node: &Node) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate())?;
-        tokio::select! {
-            _ = terminate.recv() => {}
-            result = tokio::signal::ctrl_c() => result?,
-            () = node.stop.notified() => {}
-        }
-        Ok(())
-    })
+/// Signals that ask for the end, watched from before the first client can come.
+struct EndSignals {
+    runtime: tokio::runtime::Runtime,
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl EndSignals {
+    fn watch() -> anyhow::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let (terminate, interrupt) = {
+            let _inside = runtime.enter();
+            (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?)
+        };
+        Ok(Self {
+            runtime,
+            terminate,
+            interrupt,
+        })
+    }
+
+    /// Until a signal, or a client's `SHUTDOWN`.
+    fn wait(mut self, node: &Node) {
+        self.runtime.block_on(async {
+            tokio::select! {
+                _ = self.terminate.recv() => {}
+                _ = self.interrupt.recv() => {}
+                () = node.stop.notified() => {}
+            }
+        });
+    }
 }
 
 /// Eight bytes of the system's randomness.

@@ -1,7 +1,6 @@
-//! The owner threads of a node: which shards each has, and how all of them start or none does.
+//! The owner threads of a node: which shards each has, how all of them start or none does, and their end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -9,19 +8,16 @@ use anyhow::Context;
 use ruvio_core::engine::{Engine, Topology};
 use ruvio_core::keyspace::Shard;
 use ruvio_core::options::{Id, Options};
-use ruvio_server::wal::{Seating, ShardId, Wake};
 
 use super::entropy;
 use super::host::{Node, Process};
-use super::owner::{Inbox, Listener, Log, Owner};
-use super::storage::{Found, Storage, commit_of};
+use super::owner::{Inbox, Listener, Owner, Stop};
 
 /// Threads that serve, to be joined when they are told to stop.
 pub struct Owners {
     threads: Vec<JoinHandle<anyhow::Result<()>>>,
     inboxes: Vec<Arc<Inbox>>,
-    stop: Arc<AtomicBool>,
-    storage: Option<Storage>,
+    stop: Arc<Stop>,
 }
 
 /// Shards and owners as the options say: never more owners than shards, nor, unless told, than cores.
@@ -38,12 +34,13 @@ pub fn topology(options: &Options) -> Topology {
     }
 }
 
-/// Starts the owners. `listeners` are those of the first; the others listen on the same addresses.
+/// Starts the owners. `listeners` are those of the first; the others listen on the same addresses. Where the node
+/// keeps its data they load until they are handed their shards.
 pub fn start(
     options: &Options,
     listeners: Vec<Listener>,
     node: &Arc<Node>,
-    found: Option<Found>,
+    keeps: bool,
 ) -> anyhow::Result<Owners> {
     let topology = topology(options);
     let inboxes: Vec<Arc<Inbox>> = (0..topology.owners)
@@ -58,13 +55,7 @@ pub fn start(
         };
         sets.push(sets[0].iter().map(again).collect::<Result<_, _>>()?);
     }
-    let databases = options.count(Id::Databases);
-    let mut shards = (0..topology.shards)
-        .map(|_| Ok(Shard::with_databases(entropy()?, entropy()?, databases)))
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    let (storage, mut logs) = keep(topology, &inboxes, &mut shards, options, found)?;
-    let mut shards: Vec<Option<Shard>> = shards.into_iter().map(Some).collect();
-    let stop = Arc::new(AtomicBool::new(false));
+    let stop = Arc::new(Stop::new(inboxes.len()));
     let mut threads = Vec::new();
     for (me, listeners) in sets.into_iter().enumerate() {
         let (configured, outcome) = sync_channel(1);
@@ -78,11 +69,7 @@ pub fn start(
             inboxes: inboxes.clone(),
             node: Arc::clone(node),
             stop: Arc::clone(&stop),
-            shards: topology
-                .shards_of(me as u16)
-                .filter_map(|shard| shards[usize::from(shard)].take())
-                .collect(),
-            log: logs.get_mut(me).and_then(Option::take),
+            keeps,
         };
         let thread = std::thread::Builder::new().name(format!("owner-{me}"));
         threads.push(thread.spawn(move || place.serve(&configured))?);
@@ -96,55 +83,30 @@ pub fn start(
         threads,
         inboxes,
         stop,
-        storage,
     })
 }
 
-/// Fills the shards with what the node kept, and puts its log to work; the log's ends, by owner.
-fn keep(
-    topology: Topology,
-    inboxes: &[Arc<Inbox>],
-    shards: &mut [Shard],
-    options: &Options,
-    found: Option<Found>,
-) -> anyhow::Result<(Option<Storage>, Vec<Option<Log>>)> {
-    let (Some(found), Some(commit)) = (found, commit_of(options.durability())) else {
-        return Ok((None, Vec::new()));
-    };
-    found.replay(shards)?;
-    let lasts: Vec<u64> = (0..topology.shards).map(|shard| found.last(shard)).collect();
-    let shards_of = |owner: u16| topology.shards_of(owner);
-    let seatings = inboxes.iter().enumerate().map(|(owner, inbox)| Seating {
-        shards: shards_of(owner as u16).map(ShardId).collect(),
-        wake: Arc::clone(inbox) as Arc<dyn Wake>,
-    });
-    let storage = found.start(seatings.collect())?;
-    let logs = (0..topology.owners).map(|owner| {
-        Some(Log {
-            lane: storage.wal.lane(owner.into()),
-            commit,
-            reserve: storage.wal.reserve(),
-            shards: shards_of(owner)
-                .map(|shard| (ShardId(shard), lasts[usize::from(shard)]))
-                .collect(),
-        })
-    });
-    let logs = logs.collect();
-    Ok((Some(storage), logs))
+impl Owners {
+    pub fn inboxes(&self) -> Vec<Arc<Inbox>> {
+        self.inboxes.clone()
+    }
+
+    /// Tells all to stop and waits for them; how each ended.
+    pub fn stop(self) -> Ends {
+        self.stop.ask();
+        self.inboxes.iter().for_each(|inbox| inbox.ring());
+        Ends(self.threads.into_iter().map(JoinHandle::join).collect())
+    }
 }
 
-impl Owners {
-    /// Tells all to stop and waits for them; the first that failed tells why.
-    pub fn stop(self) -> anyhow::Result<()> {
-        self.stop.store(true, Ordering::Relaxed);
-        self.inboxes.iter().for_each(|inbox| inbox.ring());
-        let ends: Vec<_> = self.threads.into_iter().map(JoinHandle::join).collect();
-        // What the owners handed over is written and synced; if the log has failed, that says more than what its
-        // owners noticed of it.
-        if let Some(storage) = self.storage {
-            storage.wal.stop()?;
-        }
-        for end in ends {
+/// How owners ended.
+#[must_use]
+pub struct Ends(Vec<std::thread::Result<anyhow::Result<()>>>);
+
+impl Ends {
+    /// The first that failed tells why.
+    pub fn check(self) -> anyhow::Result<()> {
+        for end in self.0 {
             end.map_err(|_| anyhow::anyhow!("an owner thread panicked"))??;
         }
         Ok(())
@@ -158,21 +120,27 @@ struct Place {
     listeners: Vec<Listener>,
     inboxes: Vec<Arc<Inbox>>,
     node: Arc<Node>,
-    stop: Arc<AtomicBool>,
-    shards: Vec<Shard>,
-    log: Option<Log>,
+    stop: Arc<Stop>,
+    /// What was written before is loaded, and what is written now is logged.
+    keeps: bool,
 }
 
 impl Place {
     fn serve(self, configured: &SyncSender<Result<(), String>>) -> anyhow::Result<()> {
         let node = Arc::clone(&self.node);
-        let mut engine = Engine::spread(self.shards, self.topology, Box::new(Process::new(self.node)?));
+        let databases = self.options.count(Id::Databases);
+        let shards = self
+            .topology
+            .shards_of(self.topology.me)
+            .map(|_| Ok(Shard::with_databases(entropy()?, entropy()?, databases)))
+            .collect::<anyhow::Result<_>>()?;
+        let mut engine = Engine::spread(shards, self.topology, Box::new(Process::new(self.node)?));
         let result = engine.configure(self.options);
         let fine = result.is_ok();
         // The receiver waits until this arrives.
         let _ = configured.send(result);
         if fine {
-            let result = Owner::new(engine, self.listeners, self.inboxes, self.log).run(&self.stop);
+            let result = Owner::new(engine, self.listeners, self.inboxes, self.keeps).run(&self.stop);
             // Whoever ends by itself ends the node.
             node.stop.notify_one();
             result?;

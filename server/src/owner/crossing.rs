@@ -17,6 +17,8 @@ use ruvio_core::engine::session::ClientId;
 use ruvio_core::resp::Span;
 use ruvio_server::wal::Wake;
 
+use super::handover::{Filled, Handover};
+
 /// Which part of which answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticket {
@@ -109,6 +111,7 @@ pub struct Inbox {
     pub bell: OwnedFd,
     /// Connections of this owner.
     clients: AtomicUsize,
+    handover: Handover,
 }
 
 impl Inbox {
@@ -119,7 +122,24 @@ impl Inbox {
             spare: Mutex::default(),
             bell: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
             clients: AtomicUsize::new(0),
+            handover: Handover::default(),
         })
+    }
+
+    /// Gives the owner its shards.
+    pub fn hand_over(&self, filled: Filled) {
+        self.handover.put(filled);
+        self.ring();
+    }
+
+    /// Has the owner seal what it changed and change nothing more until it is given its shards anew.
+    pub fn ask_for_rest(&self) {
+        self.handover.ask_for_rest();
+        self.ring();
+    }
+
+    pub fn is_at_rest(&self) -> bool {
+        self.handover.is_at_rest()
     }
 
     fn push(&self, batch: Batch) {
@@ -215,6 +235,10 @@ impl Crossing {
 
     pub fn bell(&self) -> &OwnedFd {
         &self.inboxes[self.me].bell
+    }
+
+    pub fn handover(&self) -> &Handover {
+        &self.inboxes[self.me].handover
     }
 
     pub fn owners(&self) -> usize {

@@ -127,6 +127,16 @@ impl Gate {
         !self.refused.is_empty() || self.held_bytes > HELD_BYTES
     }
 
+    /// Something that was executed is in no queue of the log.
+    pub fn is_refused(&self) -> bool {
+        !self.refused.is_empty()
+    }
+
+    /// Nothing waits for the log.
+    pub fn is_idle(&self) -> bool {
+        self.refused.is_empty() && self.held.is_empty()
+    }
+
     /// The number of the turn that is being executed.
     pub fn turn(&self) -> u64 {
         self.sealed + 1

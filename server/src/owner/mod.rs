@@ -9,19 +9,20 @@ mod connection;
 mod connections;
 mod crossing;
 mod gate;
+mod handover;
 mod listener;
 mod news;
 mod poll;
 mod populate;
 mod route;
+mod stop;
 mod turn;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ruvio_core::engine::Engine;
+use ruvio_core::engine::{Engine, Obstacle};
 use ruvio_core::exec::Now;
 
 use connection::Hold;
@@ -30,9 +31,11 @@ use crossing::Crossing;
 pub use crossing::Inbox;
 use gate::Gate;
 pub use gate::{Commit, Log};
+pub use handover::Filled;
 pub use listener::{Listener, Local};
 use poll::{Poller, Ready};
 use populate::Populator;
+pub use stop::Stop;
 use turn::Turn;
 
 /// Between slices of background work.
@@ -66,21 +69,13 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// `inboxes` are those of all owners, in order.
-    /// Without a log nothing outlives the process.
-    pub fn new(
-        mut engine: Engine,
-        listeners: Vec<Listener>,
-        inboxes: Vec<Arc<Inbox>>,
-        log: Option<Log>,
-    ) -> Self {
-        if log.is_some() {
-            engine.log_changes();
-            engine.begin_logged_turn(1);
-        }
+    /// `inboxes` are those of all owners, in order. Where the node keeps its data the owner loads until it is
+    /// handed its shards; else nothing outlives the process.
+    pub fn new(mut engine: Engine, listeners: Vec<Listener>, inboxes: Vec<Arc<Inbox>>, keeps: bool) -> Self {
+        engine.world.obstacles.set(Obstacle::Loading, keeps);
         Self {
             crossing: Crossing::new(engine.world.topology.me.into(), inboxes),
-            gate: Gate::new(log),
+            gate: Gate::new(None),
             answered: Vec::new(),
             part_buffer: Vec::new(),
             engine,
@@ -96,15 +91,28 @@ impl Owner {
         }
     }
 
-    /// Serves until `stop` turns true, which its bell tells.
-    pub fn run(mut self, stop: &AtomicBool) -> io::Result<()> {
-        self.engine.mark_startup();
-        let mut poller = Poller::new()?;
-        self.watch_listeners(&poller)?;
+    /// Serves until it is asked to stop, which its bell tells.
+    pub fn run(mut self, stop: &Stop) -> io::Result<()> {
+        self.engine.mark_startup(now());
+        let result = Poller::new().and_then(|mut poller| {
+            self.serve_until(stop, &mut poller)?;
+            self.wind_up(stop, &mut poller);
+            Ok(())
+        });
+        if result.is_err() {
+            // The others do not wait for it.
+            stop.note_settled();
+        }
+        self.finish();
+        result
+    }
+
+    fn serve_until(&mut self, stop: &Stop, poller: &mut Poller) -> io::Result<()> {
+        self.watch_listeners(poller)?;
         poller.watch_edges(self.crossing.bell(), BELL)?;
         let mut events: Vec<Ready> = Vec::new();
         let mut ready: Vec<u32> = Vec::new();
-        while !stop.load(Ordering::Relaxed) {
+        while !stop.is_asked() {
             let rests = self.gate.is_stuck() || self.listed.is_empty() && ready.is_empty();
             let wait = if rests {
                 self.next_tick.saturating_duration_since(Instant::now())
@@ -112,7 +120,8 @@ impl Owner {
                 Duration::ZERO
             };
             poller.poll(&mut events, wait)?;
-            self.take_events(&poller, &events, &mut ready)?;
+            self.take_events(poller, &events, &mut ready)?;
+            self.heed_handover();
             self.open_gate()?;
             let has_work = !(ready.is_empty() && self.listed.is_empty() && self.answered.is_empty());
             // A bell may have brought nothing but what other owners sent.
@@ -120,10 +129,9 @@ impl Owner {
                 self.serve(&mut ready, now());
             }
             if Instant::now() >= self.next_tick {
-                self.tick(&poller)?;
+                self.tick(poller)?;
             }
         }
-        self.finish();
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::ids::{LogIndex, Position, ShardId};
+use super::segment::HEADER_BYTES;
 
 /// A run spans at most this much of a segment: what a reader scans to find one entry.
 const RUN_BYTES: u64 = 1 << 20;
@@ -59,6 +60,14 @@ impl Catalog {
 
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &Listed> + Clone {
         self.segments.iter()
+    }
+
+    /// Bytes of records.
+    pub fn bytes(&self) -> u64 {
+        self.segments
+            .iter()
+            .map(|listed| listed.end.saturating_sub(HEADER_BYTES))
+            .sum()
     }
 
     /// Where the first record stands or would stand.

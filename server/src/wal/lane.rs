@@ -194,6 +194,12 @@ impl Lane {
         Durable(Ticket(self.durable.load(Ordering::Acquire)))
     }
 
+    /// All that was handed over is written.
+    pub fn is_written(&self) -> bool {
+        let queue = self.lock();
+        queue.handed == self.written.load(Ordering::Acquire)
+    }
+
     /// The log takes nothing more and completes nothing more.
     pub fn ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)

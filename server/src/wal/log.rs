@@ -1,6 +1,6 @@
 //! The log at work: what was recovered is made whole, two threads are started, and owners get their lanes.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -76,6 +76,24 @@ pub struct Wal {
     shared: Arc<Shared>,
     ahead: Arc<Ahead>,
     threads: Vec<JoinHandle<()>>,
+}
+
+/// The figures of a log.
+pub struct Watch {
+    shared: Weak<Shared>,
+    counters: Arc<Counters>,
+}
+
+impl Watch {
+    pub fn counts(&self) -> Counts {
+        self.counters.read()
+    }
+
+    /// Bytes of the records that it holds.
+    pub fn size_bytes(&self) -> u64 {
+        let shared = self.shared.upgrade();
+        shared.map_or(0, |shared| shared.catalog().bytes())
+    }
 }
 
 /// The parts of a log, before its threads run.
@@ -238,6 +256,14 @@ impl Wal {
     /// The same question for a thread that does not hold the log.
     pub fn reserve(&self) -> Arc<Reserve> {
         Arc::clone(&self.ahead.reserve)
+    }
+
+    /// Its figures, for those who may outlive it.
+    pub fn watch(&self) -> Watch {
+        Watch {
+            shared: Arc::downgrade(&self.shared),
+            counters: Arc::clone(&self.shared.counters),
+        }
     }
 
     /// Why the log has ended by itself. The process has to end then.

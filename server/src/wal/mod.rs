@@ -40,7 +40,7 @@ pub use ids::{
     ClusterId, Durable, LogId, LogIndex, NodeId, Position, SHARDS_MAX, ShardId, Term, Ticket, Vote, Written,
 };
 pub use lane::{Bounds, Lane, Progress, Refused, Wake, Why};
-pub use log::{Seating, Settings, StartError, Wal};
+pub use log::{Seating, Settings, StartError, Wal, Watch};
 pub use record::{Bad, Kind, MEMBERSHIP_MAX, PAYLOAD_MAX};
 pub use recover::{Recovery, Torn};
 pub use room::{Reserve, Room};

@@ -99,6 +99,11 @@ impl Recovery {
         self.torn
     }
 
+    /// Bytes of the records that were read.
+    pub fn bytes(&self) -> u64 {
+        self.catalog.bytes()
+    }
+
     /// Nothing was ever written here.
     pub fn is_new(&self) -> bool {
         self.catalog.segments().next().is_none()

@@ -1,3 +1,4 @@
 //! What outlives the process, and what clients are told when it would not.
 
 mod full_disk;
+mod restart;

@@ -3,12 +3,14 @@
 use super::Engine;
 use super::world::World;
 use crate::error::Error;
+use crate::exec::Now;
 use crate::keyspace::{Classes, Limits, Shard};
 use crate::options::{Id, Options, change};
 
 impl Engine {
     /// All that is taken before the first client comes has been taken: what `INFO` calls memory at startup.
-    pub fn mark_startup(&mut self) {
+    pub fn mark_startup(&mut self, now: Now) {
+        self.world.saves.last_seconds = now.ms() / 1000;
         self.world.mark_startup(&self.shard);
     }
 

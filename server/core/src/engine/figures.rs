@@ -92,11 +92,13 @@ impl World {
         if is_due {
             let moved = self.moved();
             let stats = &mut self.stats;
+            let syncs = self.host.log().map_or(0, |log| log.syncs);
             let totals = [
                 stats.commands_processed,
                 moved.bytes_in,
                 moved.bytes_out,
                 stats.cycles.count,
+                syncs,
             ];
             stats.rates.note(now_ms, totals);
             stats.cycles.sample();
@@ -125,7 +127,7 @@ fn session_bytes(session: &Session) -> usize {
 const SAMPLE_MS: u64 = 100;
 const SAMPLES: usize = 16;
 
-/// Averages over the last samples: commands, bytes in, bytes out, cycles, each by the second.
+/// Averages over the last samples: commands, bytes in, bytes out, cycles, syncs of the log, each by the second.
 #[derive(Clone, Debug, Default)]
 pub struct Rates {
     last_ms: u64,
@@ -134,7 +136,7 @@ pub struct Rates {
     next: usize,
 }
 
-const RATES: usize = 4;
+const RATES: usize = 5;
 
 impl Rates {
     fn is_due(&self, now_ms: u64) -> bool {
@@ -171,6 +173,10 @@ impl Rates {
 
     pub fn cycles(&self) -> u64 {
         self.average(3)
+    }
+
+    pub fn syncs(&self) -> u64 {
+        self.average(4)
     }
 }
 
@@ -245,16 +251,17 @@ mod tests {
         let mut rates = Rates::default();
         for step in 0..=SAMPLES as u64 {
             assert!(rates.is_due(1000 + step * 100));
-            rates.note(1000 + step * 100, [step * 50, 0, step * 10, step]);
+            rates.note(1000 + step * 100, [step * 50, 0, step * 10, step, step * 2]);
         }
         assert_eq!(
             (
                 rates.commands(),
                 rates.bytes_in(),
                 rates.bytes_out(),
-                rates.cycles()
+                rates.cycles(),
+                rates.syncs()
             ),
-            (500, 0, 100, 10)
+            (500, 0, 100, 10, 20)
         );
         assert!(!rates.is_due(1000 + SAMPLES as u64 * 100 + 99));
     }

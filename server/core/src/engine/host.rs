@@ -38,6 +38,30 @@ pub struct CpuTimes {
     pub thread_system: u64,
 }
 
+/// A load of what the node kept.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct LoadingFigures {
+    /// Unix seconds.
+    pub began_seconds: u64,
+    pub took_seconds: u64,
+    pub total_bytes: u64,
+    pub done_bytes: u64,
+}
+
+/// What the log of writes counts since the start. Times in microseconds.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct LogFigures {
+    /// What it holds now.
+    pub bytes: u64,
+    pub syncs: u64,
+    pub sync_us: u64,
+    pub sync_us_max: u64,
+    pub writes: u64,
+    pub records: u64,
+    pub entries: u64,
+    pub written_bytes: u64,
+}
+
 /// The process around the core. What a test has no use for does nothing unless it says otherwise.
 pub trait Host {
     fn facts(&self) -> ProcessFacts {
@@ -70,6 +94,24 @@ pub trait Host {
     /// `memory().allocated` alone: asked for before each command that needs memory, so it must be cheap.
     fn allocated(&self) -> usize {
         self.memory().allocated
+    }
+
+    /// Memory that another thread took is this one's from now on: it gives it back.
+    fn adopt(&self, _bytes: usize) {}
+
+    /// The last load, or the one under way.
+    fn loading(&self) -> LoadingFigures {
+        LoadingFigures::default()
+    }
+
+    /// The log, where writes are kept.
+    fn log(&self) -> Option<LogFigures> {
+        None
+    }
+
+    /// Has the keyspace made anew from what is kept. `false`: there is nothing, or that is under way.
+    fn reload(&self) -> bool {
+        false
     }
 
     /// A whole small file: configuration, never data. The error is told to the client.

@@ -20,6 +20,7 @@ mod figures;
 pub mod host;
 mod identity;
 mod join;
+mod loaded;
 mod logged;
 pub mod observe;
 mod obstacles;
@@ -48,7 +49,7 @@ mod unblock;
 mod world;
 
 pub use figures::{Cycles, MemoryUsage, Rates};
-pub use host::{CpuTimes, Host, MemoryFigures, ProcessFacts};
+pub use host::{CpuTimes, Host, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts};
 pub use identity::Identity;
 pub use join::How;
 pub use obstacles::{Obstacle, Obstacles};

@@ -28,6 +28,14 @@ pub struct Parcel {
     pub bytes: Rc<[u8]>,
 }
 
+/// `SAVE` and its like, and since when nobody said so.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Saves {
+    /// The last one, or the start. Unix seconds.
+    pub last_seconds: u64,
+    pub count: u64,
+}
+
 /// Calls and time of one command. Microseconds.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct CommandStats {
@@ -91,6 +99,7 @@ pub struct World {
     pub host: Box<dyn Host>,
     pub(super) memory: MemoryMarks,
     pub obstacles: Obstacles,
+    pub saves: Saves,
     pub(super) stopwatch: Stopwatch,
     pub observer: Observer,
 }
@@ -124,6 +133,7 @@ impl World {
             host,
             memory: MemoryMarks::default(),
             obstacles: Obstacles::default(),
+            saves: Saves::default(),
             stopwatch: Stopwatch::default(),
             observer: Observer::default(),
         }

@@ -3,6 +3,7 @@
 use crate::command::Args;
 use crate::error::{Error, NOT_AN_INTEGER, SYNTAX};
 use crate::exec::{Exec, OnTimeout, Outcome};
+use crate::options::Durability;
 use crate::text::fold;
 use crate::text::number::parse_i64;
 
@@ -41,27 +42,32 @@ pub(super) fn wait(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     Ok(())
 }
 
+/// `NOSAVE` keeps what the log has all the same: there is nothing else to save.
 pub(super) fn shutdown(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
-    let (mut save, mut nosave, mut abort, mut other) = (false, false, false, false);
+    let (mut save, mut nosave, mut abort, mut now, mut force) = (false, false, false, false, false);
     for word in args.iter_from(1) {
-        match word {
-            word if fold::is(word, "SAVE") => save = true,
-            word if fold::is(word, "NOSAVE") => nosave = true,
-            word if fold::is(word, "ABORT") => abort = true,
-            word if fold::is(word, "NOW") || fold::is(word, "FORCE") => other = true,
+        let given = match word {
+            word if fold::is(word, "SAVE") => &mut save,
+            word if fold::is(word, "NOSAVE") => &mut nosave,
+            word if fold::is(word, "ABORT") => &mut abort,
+            word if fold::is(word, "NOW") => &mut now,
+            word if fold::is(word, "FORCE") => &mut force,
             _ => return Err(SYNTAX.into()),
-        }
+        };
+        *given = true;
     }
-    if (abort && (save || nosave || other)) || (save && nosave) {
+    if (abort && (save || nosave || now || force)) || (save && nosave) {
         return Err(SYNTAX.into());
     }
     if abort {
+        // From the moment that one is in progress no command runs.
         return Err(Error::new("ERR No shutdown in progress.").into());
     }
-    if save {
-        // In memory only: what was asked for cannot be done, and the data would be gone.
+    if save && !force && x.world.options.durability() == Durability::Memory {
+        // What was asked for cannot be done, and the data would be gone.
         return Err(Error::new("ERR Errors trying to SHUTDOWN. Check logs.").into());
     }
     x.world.host.shut_down();
+    x.world.close(x.caller.client);
     Ok(())
 }

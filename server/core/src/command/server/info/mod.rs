@@ -3,6 +3,7 @@
 mod activity;
 mod clients;
 mod memory;
+mod persistence;
 mod process;
 
 use std::fmt::Write;
@@ -62,7 +63,12 @@ const SECTIONS: &[Section] = &[
     section("server", "Server", Shown::Always, process::server),
     section("clients", "Clients", Shown::Always, clients::clients),
     section("memory", "Memory", Shown::Always, memory::memory),
-    section("persistence", "Persistence", Shown::Always, process::persistence),
+    section(
+        "persistence",
+        "Persistence",
+        Shown::Always,
+        persistence::persistence,
+    ),
     section("stats", "Stats", Shown::Always, activity::stats),
     section("replication", "Replication", Shown::Always, process::replication),
     section("cpu", "CPU", Shown::Always, process::cpu),

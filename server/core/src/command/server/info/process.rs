@@ -1,4 +1,4 @@
-//! What `INFO` says of the process: server, CPU, persistence, replication.
+//! What `INFO` says of the process: server, CPU, replication.
 
 use super::Lines;
 use crate::engine::product;
@@ -53,36 +53,6 @@ pub(super) fn cpu(x: &mut Exec<'_>, lines: &mut Lines) {
     lines.put("used_cpu_user_children", seconds(0));
     lines.put("used_cpu_sys_main_thread", seconds(cpu.thread_system));
     lines.put("used_cpu_user_main_thread", seconds(cpu.thread_user));
-}
-
-/// Nothing is kept on disk: what dashboards ask is answered with that.
-pub(super) fn persistence(x: &mut Exec<'_>, lines: &mut Lines) {
-    lines.put("loading", 0);
-    lines.put("async_loading", 0);
-    lines.put("current_cow_peak", 0);
-    lines.put("current_cow_size", 0);
-    lines.put("current_fork_perc", "0.00");
-    lines.put("current_save_keys_processed", 0);
-    lines.put("current_save_keys_total", 0);
-    lines.put("rdb_changes_since_last_save", x.db.shard.stats.changes);
-    lines.put("rdb_bgsave_in_progress", 0);
-    lines.put("rdb_last_save_time", 0);
-    lines.put("rdb_last_bgsave_status", "ok");
-    lines.put("rdb_last_bgsave_time_sec", -1);
-    lines.put("rdb_current_bgsave_time_sec", -1);
-    lines.put("rdb_saves", 0);
-    lines.put("rdb_last_cow_size", 0);
-    lines.put("rdb_last_load_keys_expired", 0);
-    lines.put("rdb_last_load_keys_loaded", 0);
-    lines.put("aof_enabled", 0);
-    lines.put("aof_rewrite_in_progress", 0);
-    lines.put("aof_rewrite_scheduled", 0);
-    lines.put("aof_last_rewrite_time_sec", -1);
-    lines.put("aof_current_rewrite_time_sec", -1);
-    lines.put("aof_last_bgrewrite_status", "ok");
-    lines.put("aof_last_write_status", "ok");
-    lines.put("aof_last_cow_size", 0);
-    lines.put("durability", x.world.options.shown_by(Id::Durability));
 }
 
 pub(super) fn replication(x: &mut Exec<'_>, lines: &mut Lines) {

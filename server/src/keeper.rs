@@ -1,0 +1,274 @@
+//! The thread that fills the shards from what the node kept, while owners already answer, and that does so again
+//! when a client asks for it.
+//!
+//! Shards are filled by a thread for each owner, so that they are filled side by side and what they take from
+//! the allocator is known by owner.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use ruvio_core::effect::{self, Decoder};
+use ruvio_core::engine::Topology;
+use ruvio_core::keyspace::Shard;
+use ruvio_core::options::{Durability, Id, Options};
+use ruvio_server::wal::{LogIndex, Scan, Seating, ShardId, Wake};
+
+use super::entropy;
+use super::host::{self, Node};
+use super::owner::{Commit, Filled, Inbox, Log};
+use super::storage::{Claimed, Found, Storage};
+
+/// What a client may ask for.
+pub enum Request {
+    /// Everything anew from what is kept.
+    Reload,
+    Stop,
+}
+
+pub struct Keeper {
+    thread: JoinHandle<anyhow::Result<Option<Storage>>>,
+    requests: SyncSender<Request>,
+    stopping: Arc<AtomicBool>,
+    /// There is an end to wait for: the log is at work, or the thread has ended by itself.
+    joinable: Arc<AtomicBool>,
+}
+
+/// Bytes of the log between two looks whether to go on.
+const LOOK_BYTES: u64 = 256 << 10;
+/// While owners come to rest they are looked at this often.
+const REST: Duration = Duration::from_millis(1);
+
+impl Keeper {
+    /// Begins to fill the shards of the owners behind `inboxes`.
+    pub fn start(
+        claimed: Claimed,
+        options: &Options,
+        topology: Topology,
+        inboxes: Vec<Arc<Inbox>>,
+        node: &Arc<Node>,
+    ) -> anyhow::Result<Self> {
+        let (send, requests) = sync_channel(1);
+        let (stopping, joinable) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
+        // There is one keeper.
+        let _ = node.keeper.set(send.clone());
+        let work = Work {
+            topology,
+            databases: options.count(Id::Databases),
+            commit: commit_of(options.durability()),
+            inboxes,
+            node: Arc::clone(node),
+            stopping: Arc::clone(&stopping),
+        };
+        let told = Arc::clone(&joinable);
+        let thread = std::thread::Builder::new().name("keeper".into()).spawn(move || {
+            let node = Arc::clone(&work.node);
+            let result = work.run(claimed, &requests, &told);
+            told.store(true, Ordering::Release);
+            // Whoever ends by itself ends the node.
+            node.stop.notify_one();
+            result
+        })?;
+        Ok(Self {
+            thread,
+            requests: send,
+            stopping,
+            joinable,
+        })
+    }
+
+    /// Once the owners have ended: what they handed over is written and synced. A load that is under way is
+    /// left alone: it ends with the process, and has changed nothing.
+    pub fn stop(self) -> anyhow::Result<()> {
+        self.stopping.store(true, Ordering::Relaxed);
+        if !self.joinable.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        // It may have ended by itself.
+        let _ = self.requests.send(Request::Stop);
+        let end = self.thread.join();
+        match end.map_err(|_| anyhow::anyhow!("the thread that keeps the data panicked"))?? {
+            Some(storage) => Ok(storage.wal.stop()?),
+            None => Ok(()),
+        }
+    }
+}
+
+/// When a write counts as committed.
+fn commit_of(durability: Durability) -> Commit {
+    match durability {
+        Durability::Memory | Durability::Everysec => Commit::Written,
+        Durability::Always => Commit::Durable,
+    }
+}
+
+struct Work {
+    topology: Topology,
+    databases: usize,
+    commit: Commit,
+    inboxes: Vec<Arc<Inbox>>,
+    node: Arc<Node>,
+    stopping: Arc<AtomicBool>,
+}
+
+/// The shards of one owner, and what filling them took from the allocator.
+struct Load {
+    shards: Vec<Shard>,
+    allocated: usize,
+}
+
+impl Work {
+    fn run(
+        self,
+        claimed: Claimed,
+        requests: &Receiver<Request>,
+        joinable: &AtomicBool,
+    ) -> anyhow::Result<Option<Storage>> {
+        let Some(storage) = self.load(claimed)? else {
+            return Ok(None);
+        };
+        joinable.store(true, Ordering::Release);
+        while let Ok(Request::Reload) = requests.recv() {
+            self.reload(&storage)?;
+        }
+        Ok(Some(storage))
+    }
+
+    /// Reads what the node kept and hands each owner its shards. `None`: the node is to end.
+    fn load(&self, claimed: Claimed) -> anyhow::Result<Option<Storage>> {
+        let found = Found::read(claimed)?;
+        self.node.loading.begin(found.recovery().bytes());
+        let Some(loads) = self.fill(|| found.recovery().entries())? else {
+            return Ok(None);
+        };
+        let seatings = self.inboxes.iter().enumerate().map(|(owner, inbox)| Seating {
+            shards: self.topology.shards_of(owner as u16).map(ShardId).collect(),
+            wake: Arc::clone(inbox) as Arc<dyn Wake>,
+        });
+        let lasts: Vec<u64> = (0..self.topology.shards)
+            .map(|shard| last(&found, shard))
+            .collect();
+        let storage = found.start(seatings.collect())?;
+        let _ = self.node.log.set(storage.wal.watch());
+        for (owner, (inbox, load)) in self.inboxes.iter().zip(loads).enumerate() {
+            let shards = self.topology.shards_of(owner as u16);
+            let log = Log {
+                lane: storage.wal.lane(owner),
+                commit: self.commit,
+                reserve: storage.wal.reserve(),
+                shards: shards
+                    .map(|shard| (ShardId(shard), lasts[usize::from(shard)]))
+                    .collect(),
+            };
+            inbox.hand_over(load.into_filled(Some(log)));
+        }
+        self.node.loading.end();
+        Ok(Some(storage))
+    }
+
+    /// The same from the log that is at work, once nothing is on its way into it.
+    fn reload(&self, storage: &Storage) -> anyhow::Result<()> {
+        for inbox in &self.inboxes {
+            inbox.ask_for_rest();
+        }
+        let rests =
+            |(owner, inbox): (usize, &Arc<Inbox>)| inbox.is_at_rest() && storage.wal.lane(owner).is_written();
+        while !self.inboxes.iter().enumerate().all(rests) {
+            if self.stopping.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            std::thread::sleep(REST);
+        }
+        let (first, _) = storage.wal.extent();
+        self.node.loading.begin(storage.wal.watch().size_bytes());
+        let Some(loads) = self.fill(|| storage.wal.scan(first))? else {
+            return Ok(());
+        };
+        for (inbox, load) in self.inboxes.iter().zip(loads) {
+            inbox.hand_over(load.into_filled(None));
+        }
+        self.node.loading.end();
+        Ok(())
+    }
+
+    /// Fills all shards, by owner. `None`: the node is to end.
+    fn fill(&self, entries: impl Fn() -> Scan + Sync) -> anyhow::Result<Option<Vec<Load>>> {
+        let owners: Vec<u16> = (0..self.topology.owners).collect();
+        let loads = std::thread::scope(|scope| {
+            let entries = &entries;
+            let threads: Vec<_> = owners
+                .iter()
+                .map(|owner| {
+                    let thread = std::thread::Builder::new().name(format!("loader-{owner}"));
+                    thread.spawn_scoped(scope, move || self.fill_owner(*owner, entries()))
+                })
+                .collect::<Result<_, _>>()
+                .context("cannot start a thread that loads")?;
+            threads
+                .into_iter()
+                .map(|thread| {
+                    thread
+                        .join()
+                        .unwrap_or_else(|_| bail!("a thread that loads panicked"))
+                })
+                .collect::<anyhow::Result<Vec<_>>>()
+        })?;
+        Ok(loads.into_iter().collect())
+    }
+
+    fn fill_owner(&self, owner: u16, mut entries: Scan) -> anyhow::Result<Option<Load>> {
+        let before = host::allocated_here()?;
+        let mut shards = self
+            .topology
+            .shards_of(owner)
+            .map(|_| Ok(Shard::with_databases(entropy()?, entropy()?, self.databases)))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        let (mut count, mut bytes, mut looked) = (0_u64, 0, 0);
+        while let Some(entry) = entries.next_entry()? {
+            bytes += entry.end.offset.saturating_sub(entry.at.offset);
+            count += 1;
+            if bytes - looked >= LOOK_BYTES {
+                looked = bytes;
+                self.node.loading.note(bytes);
+                if self.stopping.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
+            }
+            let shard = entry.shard.0;
+            let place = || format!("entry {} of shard {shard} at {}", entry.id, entry.at);
+            if shard >= self.topology.shards {
+                bail!("{}: there is no such shard; was --shards changed?", place());
+            }
+            if self.topology.owner_of(shard) != owner {
+                continue;
+            }
+            let shard = &mut shards[usize::from(shard / self.topology.owners)];
+            for decoded in Decoder::new(entry.payload) {
+                let (db, effect) = decoded.with_context(place)?;
+                effect::apply::apply(shard, db, &effect).with_context(place)?;
+            }
+        }
+        tracing::info!(owner, entries = count, "the log was replayed");
+        let allocated = host::allocated_here()?.saturating_sub(before);
+        Ok(Some(Load { shards, allocated }))
+    }
+}
+
+impl Load {
+    fn into_filled(self, log: Option<Log>) -> Filled {
+        Filled {
+            shards: self.shards,
+            allocated: self.allocated,
+            log,
+        }
+    }
+}
+
+/// The last entry of a shard.
+fn last(found: &Found, shard: u16) -> u64 {
+    let known = found.recovery().shards().get(&ShardId(shard));
+    known.map_or(LogIndex::default(), |state| state.last).0
+}
