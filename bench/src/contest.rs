@@ -47,6 +47,8 @@ pub struct Figure {
     pub load_us: f64,
     /// Share of the time that the load was ready but others had its core.
     pub load_waited: f64,
+    /// The 99th percentile of the probe's latencies, if there was a probe.
+    pub probe_p99_ms: f64,
 }
 
 impl Figure {
@@ -59,6 +61,7 @@ impl Figure {
             waited: server.waited_ns as f64 / ns,
             load_us: load.ran_ns as f64 / requests / 1e3,
             load_waited: load.waited_ns as f64 / ns,
+            probe_p99_ms: 0.0,
         }
     }
 
@@ -72,6 +75,7 @@ impl Figure {
             waited: of(|f| f.waited),
             load_us: of(|f| f.load_us),
             load_waited: of(|f| f.load_waited),
+            probe_p99_ms: of(|f| f.probe_p99_ms),
         }
     }
 }
@@ -180,7 +184,7 @@ pub fn measure(server: &Server, workload: &Workload, shape: Shape, stop: Stop) -
         depth: shape.depth,
         first_serial: 0,
         seed: SEED,
-        probe: None,
+        probe: workload.probe.as_ref(),
     };
     let load = Load::connect(server.address, &plan)?;
     let (server_before, load_before) = (server.cpu()?, Cpu::of_this_thread()?);
@@ -197,10 +201,11 @@ pub fn measure(server: &Server, workload: &Workload, shape: Shape, stop: Stop) -
             outcome.replies
         );
     }
-    Ok((
-        Figure::new(outcome.replies, outcome.elapsed, server_cpu, load_cpu),
-        outcome.replies,
-    ))
+    let figure = Figure {
+        probe_p99_ms: outcome.probe.quantile_ms(0.99),
+        ..Figure::new(outcome.replies, outcome.elapsed, server_cpu, load_cpu)
+    };
+    Ok((figure, outcome.replies))
 }
 
 /// All of a fill, or an error: a keyspace half full would flatter.

@@ -26,7 +26,7 @@ use cores::{Cores, pin_to};
 use priority::Priority;
 use report::{Heading, machine};
 use row::Row;
-use server::{Kind, Model, Server, binary};
+use server::{Kept, Kind, Model, Server, binary};
 
 /// Measures Ruvio beside Valkey, both in the same run, and writes the tables.
 #[derive(Parser)]
@@ -92,12 +92,14 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
     let reference = Model {
         kind: Kind::Valkey,
         binary: binary::valkey()?,
+        kept: Kept::Memory,
     };
     let subject = match arguments.subject {
         Subject::Valkey => reference.clone(),
         Subject::Ruvio => Model {
             kind: Kind::Ruvio,
             binary: binary::ruvio()?,
+            kept: Kept::Memory,
         },
     };
     let (rounds, seconds) = match arguments.row {

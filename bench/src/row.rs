@@ -2,6 +2,7 @@
 //!
 //! A workload that one side cannot do becomes a failed line, and the row goes on.
 
+mod durable;
 mod idem_limit;
 mod memory;
 mod quick;
@@ -22,6 +23,8 @@ pub enum Row {
     P2,
     /// INCR, lists, sets, hashes, sorted sets, MSET, LRANGE, 1 KiB and 64 KiB values.
     Families,
+    /// SET with a log: always and everysec.
+    P3,
     /// IDEM and LIMIT against the same in Lua.
     P4,
     /// Bytes a key, growth and deletion.
@@ -38,7 +41,15 @@ impl Row {
     /// The rows that this one stands for, in order.
     pub fn parts(self) -> Vec<Self> {
         match self {
-            Self::All => vec![Self::P1, Self::P2, Self::Families, Self::P4, Self::P7, Self::P9],
+            Self::All => vec![
+                Self::P1,
+                Self::P2,
+                Self::P3,
+                Self::Families,
+                Self::P4,
+                Self::P7,
+                Self::P9,
+            ],
             row => vec![row],
         }
     }
@@ -48,6 +59,7 @@ impl Row {
         match self {
             Self::P1 => throughput::pipelined(settings),
             Self::P2 => throughput::unpipelined(settings),
+            Self::P3 => durable::run(settings),
             Self::Families => throughput::families(settings),
             Self::P4 => idem_limit::run(settings),
             Self::P7 => memory::run(settings),

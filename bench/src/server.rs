@@ -28,11 +28,20 @@ pub enum Kind {
     Ruvio,
 }
 
+/// How it keeps what is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    Memory,
+    EverySecond,
+    Always,
+}
+
 /// A server that can be started: what it is and where its binary lies.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub kind: Kind,
     pub binary: PathBuf,
+    pub kept: Kept,
 }
 
 pub struct Server {
@@ -154,9 +163,24 @@ fn spawn(model: &Model, port: u16, directory: &Path, cores: Cores) -> Result<Chi
         ])
         .arg(directory);
     match model.kind {
-        Kind::Valkey => command.args(["--save", "", "--appendonly", "no", "--io-threads", "1"]),
-        Kind::Ruvio => command.args(["--durability", "memory", "--owner-threads", "1"]),
-    };
+        Kind::Valkey => {
+            let (log, sync) = match model.kept {
+                Kept::Memory => ("no", "everysec"),
+                Kept::EverySecond => ("yes", "everysec"),
+                Kept::Always => ("yes", "always"),
+            };
+            command.args(["--save", "", "--io-threads", "1"]);
+            command.args(["--appendonly", log, "--appendfsync", sync]);
+        }
+        Kind::Ruvio => {
+            let durability = match model.kept {
+                Kept::Memory => "memory",
+                Kept::EverySecond => "everysec",
+                Kept::Always => "always",
+            };
+            command.args(["--durability", durability, "--owner-threads", "1"]);
+        }
+    }
     let log = std::fs::File::create(directory.join("log"))?;
     command.stdin(Stdio::null()).stderr(log.try_clone()?).stdout(log);
     pin_to(cores.server)?;

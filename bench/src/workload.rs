@@ -22,6 +22,8 @@ pub struct Workload {
     pub requests: Vec<Request>,
     /// Second leg of an exchange (see [`crate::load::Plan`]).
     pub follow_up: Option<Request>,
+    /// Asked one at a time beside the load, for its latency.
+    pub probe: Option<Request>,
     /// What it writes changes what the next round would do, so each round starts from an empty server.
     pub grows: bool,
 }
@@ -33,8 +35,15 @@ impl Workload {
             fill,
             requests,
             follow_up: None,
+            probe: None,
             grows: false,
         }
+    }
+
+    /// The same with its first request as the probe.
+    pub fn probed(mut self) -> Self {
+        self.probe = self.requests.first().cloned();
+        self
     }
 
     fn growing(mut self) -> Self {
@@ -271,6 +280,7 @@ pub fn limit_allowed(before: &str, after: &str) -> Workload {
         fill: vec![],
         requests: vec![call],
         follow_up: None,
+        probe: None,
         grows: true,
     }
 }
@@ -292,6 +302,7 @@ pub fn limit_denied(before: &str, after: &str) -> Workload {
         fill: vec![fill],
         requests: vec![with(Source::Random(1000))],
         follow_up: None,
+        probe: None,
         grows: false,
     }
 }
