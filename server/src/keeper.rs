@@ -6,20 +6,22 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use ruvio_core::effect::{self, Decoder};
 use ruvio_core::engine::Topology;
 use ruvio_core::keyspace::Shard;
 use ruvio_core::options::{Durability, Id, Options};
+use ruvio_server::image::Image;
 use ruvio_server::wal::{LogIndex, Scan, Seating, ShardId, Wake};
 
 use super::entropy;
 use super::host::{self, Node};
 use super::owner::{Commit, Filled, Inbox, Log};
+use super::painter::{self, Painter};
 use super::storage::{Claimed, Found, Storage};
 
 /// What a client may ask for.
@@ -127,31 +129,41 @@ impl Work {
         requests: &Receiver<Request>,
         joinable: &AtomicBool,
     ) -> anyhow::Result<Option<Storage>> {
-        let Some(storage) = self.load(claimed)? else {
+        let Some((storage, mut painter)) = self.load(claimed)? else {
             return Ok(None);
         };
         joinable.store(true, Ordering::Release);
-        while let Ok(Request::Reload) = requests.recv() {
-            self.reload(&storage)?;
+        loop {
+            match requests.recv_timeout(painter::LOOK) {
+                Ok(Request::Reload) => self.reload(&storage, &mut painter)?,
+                Err(RecvTimeoutError::Timeout) => painter.look(&storage.wal, false)?,
+                Ok(Request::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+            }
         }
+        // So that the next start has little to replay.
+        painter.look(&storage.wal, true)?;
         Ok(Some(storage))
     }
 
     /// Reads what the node kept and hands each owner its shards. `None`: the node is to end.
-    fn load(&self, claimed: Claimed) -> anyhow::Result<Option<Storage>> {
+    fn load(&self, claimed: Claimed) -> anyhow::Result<Option<(Storage, Painter)>> {
         let found = Found::read(claimed)?;
+        let image = found.open_image(self.topology.shards)?;
+        let mut painter = Painter::new(image, self.topology, found.log_folder());
         self.node.loading.begin(found.recovery().bytes());
-        let Some(loads) = self.fill(|| found.recovery().entries())? else {
+        let Some(loads) = self.fill(&painter.image, || found.recovery().entries())? else {
             return Ok(None);
         };
+        self.note_seeds(&loads, &mut painter);
         let seatings = self.inboxes.iter().enumerate().map(|(owner, inbox)| Seating {
             shards: self.topology.shards_of(owner as u16).map(ShardId).collect(),
             wake: Arc::clone(inbox) as Arc<dyn Wake>,
         });
         let lasts: Vec<u64> = (0..self.topology.shards)
-            .map(|shard| last(&found, shard))
-            .collect();
+            .map(|shard| last(&found, &painter.image, shard))
+            .collect::<Result<_, _>>()?;
         let storage = found.start(seatings.collect())?;
+        painter.purge(&storage.wal)?;
         let _ = self.node.log.set(storage.wal.watch());
         for (owner, (inbox, load)) in self.inboxes.iter().zip(loads).enumerate() {
             let shards = self.topology.shards_of(owner as u16);
@@ -166,11 +178,20 @@ impl Work {
             inbox.hand_over(load.into_filled(Some(log)));
         }
         self.node.loading.end();
-        Ok(Some(storage))
+        Ok(Some((storage, painter)))
+    }
+
+    fn note_seeds(&self, loads: &[Load], painter: &mut Painter) {
+        for (owner, load) in loads.iter().enumerate() {
+            let numbers = self.topology.shards_of(owner as u16);
+            for (number, shard) in numbers.zip(&load.shards) {
+                painter.note_seed(number, shard.heap.seed());
+            }
+        }
     }
 
     /// The same from the log that is at work, once nothing is on its way into it.
-    fn reload(&self, storage: &Storage) -> anyhow::Result<()> {
+    fn reload(&self, storage: &Storage, painter: &mut Painter) -> anyhow::Result<()> {
         for inbox in &self.inboxes {
             inbox.ask_for_rest();
         }
@@ -184,9 +205,10 @@ impl Work {
         }
         let (first, _) = storage.wal.extent();
         self.node.loading.begin(storage.wal.watch().size_bytes());
-        let Some(loads) = self.fill(|| storage.wal.scan(first))? else {
+        let Some(loads) = self.fill(&painter.image, || storage.wal.scan(first))? else {
             return Ok(());
         };
+        self.note_seeds(&loads, painter);
         for (inbox, load) in self.inboxes.iter().zip(loads) {
             inbox.hand_over(load.into_filled(None));
         }
@@ -195,7 +217,7 @@ impl Work {
     }
 
     /// Fills all shards, by owner. `None`: the node is to end.
-    fn fill(&self, entries: impl Fn() -> Scan + Sync) -> anyhow::Result<Option<Vec<Load>>> {
+    fn fill(&self, image: &Image, entries: impl Fn() -> Scan + Sync) -> anyhow::Result<Option<Vec<Load>>> {
         let owners: Vec<u16> = (0..self.topology.owners).collect();
         let loads = std::thread::scope(|scope| {
             let entries = &entries;
@@ -203,7 +225,7 @@ impl Work {
                 .iter()
                 .map(|owner| {
                     let thread = std::thread::Builder::new().name(format!("loader-{owner}"));
-                    thread.spawn_scoped(scope, move || self.fill_owner(*owner, entries()))
+                    thread.spawn_scoped(scope, move || self.fill_owner(*owner, image, entries()))
                 })
                 .collect::<Result<_, _>>()
                 .context("cannot start a thread that loads")?;
@@ -219,13 +241,15 @@ impl Work {
         Ok(loads.into_iter().collect())
     }
 
-    fn fill_owner(&self, owner: u16, mut entries: Scan) -> anyhow::Result<Option<Load>> {
+    fn fill_owner(&self, owner: u16, image: &Image, mut entries: Scan) -> anyhow::Result<Option<Load>> {
         let before = host::allocated_here()?;
-        let mut shards = self
-            .topology
-            .shards_of(owner)
-            .map(|_| Ok(Shard::with_databases(entropy()?, entropy()?, self.databases)))
-            .collect::<anyhow::Result<Vec<_>>>()?;
+        // The shards, and the last entry that each of them holds.
+        let (mut shards, mut held) = (Vec::new(), Vec::new());
+        for number in self.topology.shards_of(owner) {
+            let (shard, index) = self.load_shard(image, ShardId(number))?;
+            shards.push(shard);
+            held.push(index);
+        }
         let (mut count, mut bytes, mut looked) = (0_u64, 0, 0);
         while let Some(entry) = entries.next_entry()? {
             bytes += entry.end.offset.saturating_sub(entry.at.offset);
@@ -245,7 +269,12 @@ impl Work {
             if self.topology.owner_of(shard) != owner {
                 continue;
             }
-            let shard = &mut shards[usize::from(shard / self.topology.owners)];
+            let nth = usize::from(shard / self.topology.owners);
+            if entry.id.index.0 <= held[nth] {
+                continue;
+            }
+            held[nth] = entry.id.index.0;
+            let shard = &mut shards[nth];
             for decoded in Decoder::new(entry.payload) {
                 let (db, effect) = decoded.with_context(place)?;
                 effect::apply::apply(shard, db, &effect).with_context(place)?;
@@ -254,6 +283,26 @@ impl Work {
         tracing::info!(owner, entries = count, "the log was replayed");
         let allocated = host::allocated_here()?.saturating_sub(before);
         Ok(Some(Load { shards, allocated }))
+    }
+}
+
+impl Work {
+    /// A shard as the image has it, and the index of the log that this is of.
+    fn load_shard(&self, image: &Image, number: ShardId) -> anyhow::Result<(Shard, u64)> {
+        let Some(meta) = image.meta(number)? else {
+            let shard = Shard::with_databases(entropy()?, entropy()?, self.databases);
+            return Ok((shard, 0));
+        };
+        let began = Instant::now();
+        let mut shard = Shard::with_databases(meta.seed, entropy()?, self.databases);
+        let loaded = image.load(number, &mut shard)?;
+        tracing::info!(
+            shard = number.0,
+            rows = loaded.map_or(0, |loaded| loaded.rows),
+            took_ms = began.elapsed().as_millis() as u64,
+            "the image was loaded"
+        );
+        Ok((shard, meta.at.index))
     }
 }
 
@@ -267,8 +316,10 @@ impl Load {
     }
 }
 
-/// The last entry of a shard.
-fn last(found: &Found, shard: u16) -> u64 {
+/// The last entry of a shard, which the log may have forgotten.
+fn last(found: &Found, image: &Image, shard: u16) -> anyhow::Result<u64> {
     let known = found.recovery().shards().get(&ShardId(shard));
-    known.map_or(LogIndex::default(), |state| state.last).0
+    let in_log = known.map_or(LogIndex::default(), |state| state.last).0;
+    let in_image = image.meta(ShardId(shard))?.map_or(0, |meta| meta.at.index);
+    Ok(in_log.max(in_image))
 }

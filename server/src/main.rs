@@ -8,6 +8,7 @@ mod loading;
 mod logging;
 mod owner;
 mod owners;
+mod painter;
 mod storage;
 
 use std::io::Write;

@@ -2,14 +2,15 @@
 //!
 //! With durability `memory` there is none of it: no file is ever opened.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
 use ruvio_core::options::{Durability, Id, Options};
 use ruvio_server::datadir::{DataDir, Identity};
+use ruvio_server::image::Image;
 use ruvio_server::wal::disk::Folder;
-use ruvio_server::wal::{ClusterId, NodeId, Recovery, Seating, Settings, SyncMode, Wal};
+use ruvio_server::wal::{ClusterId, NodeId, Recovery, Seating, Settings, ShardId, SyncMode, Wal};
 
 use super::entropy;
 
@@ -54,6 +55,27 @@ impl Found {
         let disk = Arc::new(Folder::new(claimed.directory.log()));
         let recovery = Recovery::read(disk, claimed.directory.identity().cluster)?;
         Ok(Self { claimed, recovery })
+    }
+
+    /// Opens the image beside the log, of so many shards. They must fit: what the log forgot is in the image.
+    pub fn open_image(&self, shards: u16) -> anyhow::Result<Image> {
+        let ids: Vec<ShardId> = (0..shards).map(ShardId).collect();
+        let image = Image::open(&self.claimed.directory.image(), &ids)?;
+        for (shard, state) in self.recovery.shards() {
+            let held = image.meta(*shard)?.map_or(0, |meta| meta.at.index);
+            let purged = state.purged.index.0;
+            anyhow::ensure!(
+                held >= purged,
+                "the image of shard {} ends with entry {held}, and the log begins behind entry {purged}: part of \
+                 the directory was deleted. Restore the folder image, or replace this node's volume",
+                shard.0
+            );
+        }
+        Ok(image)
+    }
+
+    pub fn log_folder(&self) -> PathBuf {
+        self.claimed.directory.log()
     }
 
     pub fn recovery(&self) -> &Recovery {

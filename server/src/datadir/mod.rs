@@ -24,6 +24,7 @@ use identity::FORMAT;
 const LOCK: &str = "LOCK";
 const IDENTITY: &str = "identity";
 const LOG: &str = "wal";
+const IMAGE: &str = "image";
 
 /// A directory that is ours until this is dropped or the process ends.
 #[derive(Debug)]
@@ -71,6 +72,11 @@ impl DataDir {
     /// Where the segments are.
     pub fn log(&self) -> PathBuf {
         self.path.join(LOG)
+    }
+
+    /// Where the image is.
+    pub fn image(&self) -> PathBuf {
+        self.path.join(IMAGE)
     }
 
     /// Writes the identity of a new directory, durably, after its log was made.

@@ -190,12 +190,12 @@ fn what_is_refused_says_why_and_how_in_its_exit_code() -> Result<()> {
         .find(|path| path.file_name().is_some_and(|name| name != "reserve"))
         .context("a segment")?;
     let mut bytes = std::fs::read(&segment)?;
+    // The effect of the first SET: its key, then kind, expiry and value.
     let at = bytes
-        .windows(4)
-        .position(|four| four == b"\x01a\x011" || four.ends_with(b"a\x011"))
-        .or_else(|| bytes.iter().position(|byte| *byte == b'a'))
+        .windows(6)
+        .position(|six| six == b"\x01a\0\0\x011")
         .context("the key in the log")?;
-    bytes[at] ^= 0x20;
+    bytes[at + 1] ^= 0x20;
     std::fs::write(&segment, &bytes)?;
     server.launch_again()?;
     let status = server.wait()?;

@@ -1,0 +1,142 @@
+//! When the image takes in what the log has beyond it, and what the log may forget afterwards.
+//!
+//! A run is made on a thread of the lowest priority; whoever asks for it waits. Only what is durable goes into
+//! the image, so it is never ahead of the log.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use ruvio_core::engine::Topology;
+use ruvio_core::image::window::Reach;
+use ruvio_server::image::policy::{self, State};
+use ruvio_server::image::{Image, Tail, priority};
+use ruvio_server::wal::{LogId, Room, ShardId, Wal};
+
+/// The log is looked at this often.
+pub const LOOK: Duration = Duration::from_secs(1);
+
+pub struct Painter {
+    pub image: Image,
+    topology: Topology,
+    /// Where the log's segments are.
+    log: PathBuf,
+    /// Of each shard's hash, for an image that does not know it yet.
+    seeds: Vec<u64>,
+    /// The log's length when it was last looked at, and since when it has been that.
+    length: u64,
+    since: Instant,
+}
+
+impl Painter {
+    pub fn new(image: Image, topology: Topology, log: PathBuf) -> Self {
+        Self {
+            image,
+            topology,
+            log,
+            seeds: vec![0; topology.shards.into()],
+            length: 0,
+            since: Instant::now(),
+        }
+    }
+
+    /// A shard was made anew.
+    pub fn note_seed(&mut self, shard: u16, seed: u64) {
+        self.seeds[usize::from(shard)] = seed;
+    }
+
+    /// Makes a run if one is due.
+    pub fn look(&mut self, wal: &Wal, stopping: bool) -> anyhow::Result<()> {
+        let state = self.state(wal, stopping)?;
+        match policy::due(&state) {
+            Some(due) => self
+                .run(wal)
+                .with_context(|| format!("a run of the image ({due:?})")),
+            None => Ok(()),
+        }
+    }
+
+    fn state(&mut self, wal: &Wal, stopping: bool) -> anyhow::Result<State> {
+        let mut state = State {
+            stopping,
+            disk_is_full: wal.room() == Room::Full,
+            ..State::default()
+        };
+        let mut behind = false;
+        for shard in self.shards() {
+            state.image_bytes += self.image.bytes(shard)?;
+            let meta = self.image.meta(shard)?;
+            state.keys += meta.as_ref().map_or(0, |meta| meta.keys());
+            let index = meta.map_or(0, |meta| meta.at.index);
+            behind |= wal.range(shard).is_some_and(|(_, last)| last.0 > index);
+        }
+        let length = wal.watch().size_bytes();
+        if length != self.length {
+            (self.length, self.since) = (length, Instant::now());
+        }
+        state.tail_bytes = if behind { length } else { 0 };
+        state.quiet_ms = self.since.elapsed().as_millis() as u64;
+        Ok(state)
+    }
+
+    fn shards(&self) -> impl Iterator<Item = ShardId> + use<> {
+        (0..self.topology.shards).map(ShardId)
+    }
+
+    /// Has the log forget what the image holds. A crash may have come between the two, and have taken the end of
+    /// the log: then it goes on behind the image.
+    pub fn purge(&self, wal: &Wal) -> anyhow::Result<()> {
+        for shard in self.shards() {
+            if let Some(meta) = self.image.meta(shard)? {
+                let at = meta.at;
+                let lane = wal.lane(self.topology.owner_of(shard.0).into());
+                lane.purge(shard, LogId::new(at.term, at.node, at.index))
+                    .map_err(|refused| refused.why)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in all that is durable, a shard after the other, and has the log forget it.
+    pub fn run(&self, wal: &Wal) -> anyhow::Result<()> {
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().name("image".into());
+            let run = thread.spawn_scoped(scope, || {
+                priority::lower_thread();
+                self.shards().try_for_each(|shard| self.run_shard(wal, shard))
+            })?;
+            run.join()
+                .unwrap_or_else(|_| anyhow::bail!("the image's thread panicked"))
+        })
+    }
+
+    fn run_shard(&self, wal: &Wal, shard: ShardId) -> anyhow::Result<()> {
+        let began = Instant::now();
+        let lane = wal.lane(self.topology.owner_of(shard.0).into());
+        loop {
+            let from = self.image.meta(shard)?.map_or(0, |meta| meta.at.index);
+            let durable = lane.progress(shard).map_or(0, |progress| progress.durable.0.0);
+            if durable <= from {
+                return Ok(());
+            }
+            let scan = wal.entries(shard, ruvio_server::wal::LogIndex(from + 1))?;
+            let mut tail = Tail::new(scan, self.log.clone(), ruvio_server::wal::LogIndex(durable));
+            let seed = self.seeds[usize::from(shard.0)];
+            let mut reach = Reach::Full;
+            while reach == Reach::Full {
+                let advanced = self.image.advance(shard, seed, &mut tail)?;
+                reach = advanced.reach;
+                let at = advanced.meta.at;
+                tracing::info!(
+                    shard = shard.0,
+                    index = at.index,
+                    bytes = advanced.file_bytes,
+                    took_ms = began.elapsed().as_millis() as u64,
+                    "the image took in the log"
+                );
+                // A log whose queue is full is told with the next run.
+                let _ = lane.purge(shard, LogId::new(at.term, at.node, at.index));
+            }
+        }
+    }
+}
