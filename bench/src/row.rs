@@ -6,6 +6,7 @@ mod durable;
 mod idem_limit;
 mod memory;
 mod quick;
+mod restart;
 mod scaling;
 mod throughput;
 
@@ -29,6 +30,8 @@ pub enum Row {
     P4,
     /// Bytes a key, growth and deletion.
     P7,
+    /// A start with what was kept.
+    P8,
     /// Cost a request with more keys and with more connections.
     P9,
     /// All of the above.
@@ -63,6 +66,7 @@ impl Row {
             Self::Families => throughput::families(settings),
             Self::P4 => idem_limit::run(settings),
             Self::P7 => memory::run(settings),
+            Self::P8 => restart::run(settings),
             Self::P9 => scaling::run(settings),
             Self::Quick | Self::All => quick::run(settings),
         }

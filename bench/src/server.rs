@@ -9,12 +9,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Client;
 use crate::cores::{Cores, pin_to};
 use usage::{Cpu, Memory};
 
-const START_TIMEOUT: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// Another process may take the port between our look and the server's bind.
 const START_ATTEMPTS: usize = 3;
 
@@ -95,8 +96,11 @@ impl Server {
                 let tail: Vec<&str> = log.lines().rev().take(5).collect();
                 bail!("the server ended at once ({status}): {tail:?}");
             }
+            // While it loads it answers with an error.
             if let Ok(mut client) = self.client()
-                && client.call(&["PING"]).is_ok()
+                && client
+                    .call(&["PING"])
+                    .is_ok_and(|reply| reply.text() == Some("PONG"))
             {
                 return Ok(());
             }
@@ -105,6 +109,22 @@ impl Server {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Ends the process and starts it again on its directory; how long it took from the start until it answered.
+    /// Valkey is killed, having saved before; Ruvio is told to stop.
+    pub fn restart(&mut self, model: &Model, cores: Cores) -> Result<Duration> {
+        let pid = Pid::from_child(&self.child);
+        let signal = match self.kind {
+            Kind::Valkey => Signal::KILL,
+            Kind::Ruvio => Signal::TERM,
+        };
+        kill_process(pid, signal)?;
+        self.child.wait()?;
+        let began = Instant::now();
+        self.child = spawn(model, self.address.port(), &self.directory, cores)?;
+        self.wait_until_ready()?;
+        Ok(began.elapsed())
     }
 
     pub fn client(&self) -> Result<Client> {

@@ -174,6 +174,7 @@ impl Work {
                 shards: shards
                     .map(|shard| (ShardId(shard), lasts[usize::from(shard)]))
                     .collect(),
+                broken: None,
             };
             inbox.hand_over(load.into_filled(Some(log)));
         }

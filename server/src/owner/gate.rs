@@ -37,6 +37,8 @@ pub struct Log {
     pub reserve: Arc<Reserve>,
     /// Of each shard, in the order of the owner's places: its number and its last entry.
     pub shards: Vec<(ShardId, u64)>,
+    /// Why nothing can be logged any more: the keyspace is ahead of the log, so the node has to end.
+    pub broken: Option<Why>,
 }
 
 /// Replies of one connection in a buffer that was put aside.
@@ -209,7 +211,10 @@ fn append(log: &mut Log, place: usize, payload: Vec<u8>) -> Result<LogTicket, Ve
                 Why::Full => {}
                 // The process is about to end, and no reply goes out any more.
                 Why::Ended => {}
-                other => tracing::error!(%other, "the log refused an entry"),
+                other => {
+                    tracing::error!(%other, "the log refused what a turn changed");
+                    log.broken = Some(other);
+                }
             }
             Err(refused.payload)
         }
@@ -305,6 +310,13 @@ impl Owner {
         };
         if log.lane.ended() {
             return Err(io::Error::other("the log has ended"));
+        }
+        if let Some(why) = log.broken {
+            let why = format!(
+                "what one turn changed cannot be logged ({why}): the node ends, since its memory is ahead of its log. \
+                 Changes of more than a gibibyte at once (a COPY, an EXEC) have to be made in parts"
+            );
+            return Err(io::Error::other(why));
         }
         self.engine.note_log_room(log.reserve.room() == Room::Full);
         self.gate.look();
