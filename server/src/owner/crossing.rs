@@ -237,6 +237,11 @@ impl Crossing {
         &self.inboxes[self.me].bell
     }
 
+    /// Has every owner look around.
+    pub fn ring_all(&self) {
+        self.inboxes.iter().for_each(|inbox| inbox.ring());
+    }
+
     pub fn handover(&self) -> &Handover {
         &self.inboxes[self.me].handover
     }

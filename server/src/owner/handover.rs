@@ -1,9 +1,11 @@
 //! How an owner comes by its keyspace: the shards that another thread filled, and the log that goes on behind
-//! them. Until then it answers that it is loading.
+//! them. Until all owners have theirs each answers that it is loading: what a client was told by one holds
+//! for the others, and a command of several owners runs on all of them or on none.
 
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use ruvio_core::engine::Obstacle;
 use ruvio_core::keyspace::Shard;
@@ -18,6 +20,8 @@ pub struct Filled {
     pub allocated: usize,
     /// The way into the log, for an owner that has none.
     pub log: Option<Log>,
+    /// Owners that have yet to take theirs over, shared by all.
+    pub left: Arc<AtomicUsize>,
 }
 
 /// What was said about an owner's keyspace and not done.
@@ -26,11 +30,14 @@ const NOTHING: u8 = 0;
 const REST: u8 = 1;
 const AT_REST: u8 = 2;
 const FILLED: u8 = 3;
+/// It is taken over, and others have yet to do that.
+const TAKEN: u8 = 4;
 
 #[derive(Default)]
 pub(super) struct Handover {
     state: AtomicU8,
     filled: Mutex<Option<Filled>>,
+    left: Mutex<Arc<AtomicUsize>>,
 }
 
 impl Handover {
@@ -56,9 +63,26 @@ impl Handover {
     }
 
     fn take(&self) -> Option<Filled> {
-        let filled = self.filled.lock().unwrap_or_else(PoisonError::into_inner).take();
-        self.set(NOTHING);
-        filled
+        let filled = self
+            .filled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()?;
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&filled.left);
+        self.set(TAKEN);
+        Some(filled)
+    }
+
+    /// Whether all owners have theirs, once.
+    fn is_complete(&self) -> bool {
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let complete = left.load(Ordering::Acquire) == 0;
+        // Unless it is to be taken anew already.
+        complete
+            && self
+                .state
+                .compare_exchange(TAKEN, NOTHING, Ordering::AcqRel, Ordering::Acquire)
+                .is_ok()
     }
 }
 
@@ -81,10 +105,20 @@ impl Owner {
             }
             _ => {}
         }
+        self.end_loading();
+    }
+
+    /// Serves from the keyspace once every owner has its own.
+    pub(super) fn end_loading(&mut self) {
+        let handover = self.crossing.handover();
+        if handover.state() == TAKEN && handover.is_complete() {
+            self.engine.world.obstacles.set(Obstacle::Loading, false);
+        }
     }
 
     fn take_over(&mut self, filled: Filled) {
         self.engine.world.host.adopt(filled.allocated);
+        let left = filled.left;
         if let Some(log) = filled.log {
             self.gate = Gate::new(Some(log));
             self.engine.take_shards(filled.shards);
@@ -93,6 +127,10 @@ impl Owner {
         } else {
             self.engine.take_shards(filled.shards);
             self.engine.begin_logged_turn(self.gate.turn());
+        }
+        self.engine.world.obstacles.set(Obstacle::Loading, true);
+        if left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.crossing.ring_all();
         }
     }
 }

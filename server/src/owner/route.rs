@@ -447,7 +447,10 @@ impl Owner {
 
     /// Takes in what other owners sent.
     pub(super) fn cross(&mut self, now: Now) {
-        for batch in self.crossing.receive() {
+        let batches = self.crossing.receive();
+        // Whoever sent them may have begun to serve since the last look.
+        self.end_loading();
+        for batch in batches {
             for done in &batch.dones {
                 self.crossing.settle(batch.from, &done.ticket);
                 self.take_answer(done.ticket, done.db, batch.answer(done));

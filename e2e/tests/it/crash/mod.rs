@@ -1,0 +1,18 @@
+//! Ends of the process that nobody planned, and directories that cannot be used.
+
+mod kill;
+
+use ruvio_e2e::server::Server;
+
+/// The log's threads by their names.
+const WRITER: &str = "log-writer";
+
+/// Options that spread the keyspace over owners.
+const SPREAD: &[&str] = &["--shards", "4", "--owner-threads", "2"];
+const ALONE: &[&str] = &["--owner-threads", "1"];
+
+fn keeping(durability: &str, flags: &[&str]) -> anyhow::Result<Server> {
+    let mut all = vec!["--durability", durability];
+    all.extend(flags);
+    Server::start(ruvio_e2e::server::Kind::Ruvio, &all)
+}
