@@ -5,11 +5,8 @@
 //! client's next command is looked at. Answers are taken out of their queue only between turns, when nothing
 //! of the connection's stands in the turn's buffer.
 
-use std::collections::VecDeque;
-
 use ruvio_core::command::{Args, OwnedArgs};
 use ruvio_core::engine::course::{Course, Part, Then};
-use ruvio_core::engine::errand::{Errand, To};
 use ruvio_core::engine::session::ClientId;
 use ruvio_core::engine::{Ahead, Departure, Flow, Passport};
 use ruvio_core::exec::Now;
@@ -18,7 +15,7 @@ use ruvio_core::resp::Reply;
 use super::Owner;
 use super::answers::Expected;
 use super::connection::{Connection, Hold};
-use super::crossing::{Batch, Kind, Parked, Task, Ticket, Waiting};
+use super::crossing::{Kind, Ticket};
 use super::gate::Goal;
 
 /// What came of one command.
@@ -322,66 +319,7 @@ impl Owner {
         self.send(owner, Kind::Quiet, ticket, passport, words.iter().copied());
     }
 
-    /// Tells the other owners what came up here.
-    pub(super) fn run_errands(&mut self) {
-        let mut urgent = false;
-        // Those for this owner itself may bring up others, once.
-        while !self.engine.world.errands.is_empty() {
-            for Errand { to, words } in std::mem::take(&mut self.engine.world.errands) {
-                urgent |= matches!(to, To::First | To::Home(_));
-                self.run_errand(to, words.view());
-            }
-        }
-        if urgent {
-            // Whoever has the answer, and asks another owner for the log, finds it there.
-            self.crossing.flush();
-        }
-    }
-
-    /// Has the other owners run a command.
-    pub(super) fn tell_others(&mut self, words: Args<'_>) {
-        let passport = self.engine.passport(ClientId::NONE);
-        let ticket = self.nobody(ClientId::NONE);
-        let me = self.crossing.me;
-        for owner in (0..self.crossing.owners()).filter(|owner| *owner != me) {
-            self.crossing
-                .send(owner, Kind::Quiet, ticket, passport, words.iter());
-        }
-    }
-
-    fn run_errand(&mut self, to: To, words: Args<'_>) {
-        let passport = self.engine.passport(ClientId::NONE);
-        let me = self.crossing.me;
-        let owner_of = |client| usize::from(self.engine.world.topology.owner_of_client(client));
-        let (owner, client) = match to {
-            // Others must not tell of a change before it is committed.
-            To::Others if self.wait_of_message() > 0 => {
-                self.hold_for_others(words);
-                return;
-            }
-            To::Others => {
-                self.tell_others(words);
-                return;
-            }
-            To::First => (0, ClientId::NONE),
-            To::Home(client) | To::Monitor(client) => (owner_of(client), client),
-        };
-        if owner == me {
-            self.engine.world.take_errand(client, words);
-        } else if !self.crossing.is_full(owner) {
-            let ticket = Ticket {
-                cost: 1,
-                ..self.nobody(client)
-            };
-            self.crossing
-                .send(owner, Kind::Errand, ticket, passport, words.iter());
-        } else if to == To::Monitor(client) {
-            // As one that does not read what it is sent. Entries of logs are let go.
-            self.close_at_home(client);
-        }
-    }
-
-    fn nobody(&self, client: ClientId) -> Ticket {
+    pub(super) fn nobody(&self, client: ClientId) -> Ticket {
         Ticket {
             home: self.crossing.me as u16,
             client,
@@ -414,7 +352,7 @@ impl Owner {
         self.forget_here(client);
     }
 
-    fn forget_here(&mut self, client: ClientId) {
+    pub(super) fn forget_here(&mut self, client: ClientId) {
         let shadow = self.engine.forget_shadow(client);
         for session in [Some(client), shadow].into_iter().flatten() {
             let Some(waiting) = self.crossing.waiting.remove(&session) else {
@@ -425,198 +363,6 @@ impl Owner {
             for parked in waiting.behind {
                 self.finish_part(parked.ticket, 0, b"");
             }
-        }
-    }
-
-    /// A command that waited here is answered: its client's next ones run.
-    pub(super) fn go_on_after(&mut self, runner: ClientId, waiting: Waiting, now: Now) {
-        if waiting.kind != Kind::Quiet {
-            let db = self.engine.database_of(runner);
-            self.finish_part(waiting.ticket, db, &waiting.bytes);
-        }
-        for parked in waiting.behind {
-            let Parked {
-                kind,
-                ticket,
-                passport,
-                args,
-            } = parked;
-            self.run_part(runner, args.view(), (kind, ticket, passport), now);
-        }
-    }
-
-    /// Takes in what other owners sent.
-    pub(super) fn cross(&mut self, now: Now) {
-        let batches = self.crossing.receive();
-        // Whoever sent them may have begun to serve since the last look.
-        self.end_loading();
-        for batch in batches {
-            for done in &batch.dones {
-                self.crossing.settle(batch.from, &done.ticket);
-                self.take_answer(done.ticket, done.db, batch.answer(done));
-            }
-            for task in &batch.tasks {
-                self.run_task(&batch, task, now);
-            }
-            self.crossing.give_back(batch);
-        }
-        self.release_answers();
-        if !self.crossing.stuck.is_empty() && self.crossing.has_room() {
-            for index in std::mem::take(&mut self.crossing.stuck) {
-                if let Some(connection) = self.connections.get_mut(index)
-                    && connection.hold == Hold::Full
-                {
-                    connection.hold = Hold::None;
-                    self.list(index);
-                }
-            }
-        }
-    }
-
-    fn run_task(&mut self, batch: &Batch, task: &Task, now: Now) {
-        let client = task.ticket.client;
-        if task.kind == Kind::Gone {
-            self.forget_here(client);
-            return;
-        }
-        if task.kind == Kind::Close {
-            self.close_when_settled(client);
-            return;
-        }
-        if task.kind == Kind::Errand {
-            self.engine.world.take_errand(client, batch.args(task));
-            self.finish_part(task.ticket, 0, b"");
-            self.deliver_between(now);
-            return;
-        }
-        let me = self.crossing.me;
-        let mut ticket = task.ticket;
-        if task.kind == Kind::Everywhere {
-            for owner in (0..self.crossing.owners()).filter(|owner| *owner != me) {
-                self.crossing.pass_on(owner, batch, task);
-            }
-            ticket.part = me as u16;
-        }
-        let args = batch.args(task);
-        let is_mine = usize::from(ticket.home) == me;
-        let is_here = is_mine && self.engine.is_connected(client);
-        // Word that the client is gone may have overtaken what another owner passed on.
-        let may_be_gone = batch.from != usize::from(ticket.home) && !self.engine.has_shadow(client);
-        let runner = if is_here {
-            client
-        } else {
-            self.engine.shadow_of(client, now)
-        };
-        self.run_part(runner, args, (task.kind, ticket, task.passport), now);
-        let waits = self.crossing.waiting.contains_key(&runner);
-        if !is_here && (is_mine || may_be_gone && !waits) {
-            self.forget_here(client);
-        }
-        self.deliver_between(now);
-    }
-
-    /// Runs a command for a session of this owner and has its answer go where the ticket says.
-    fn run_part(
-        &mut self,
-        runner: ClientId,
-        args: Args<'_>,
-        (kind, ticket, passport): (Kind, Ticket, Passport),
-        now: Now,
-    ) {
-        if let Some(waiting) = self.crossing.waiting.get_mut(&runner) {
-            waiting.behind.push_back(Parked {
-                kind,
-                ticket,
-                passport,
-                args: args.to_owned(),
-            });
-            return;
-        }
-        self.note_traffic(args, now);
-        self.engine.dress(runner, &passport);
-        let mut reply = Reply::with_buffer(
-            std::mem::take(&mut self.part_buffer),
-            self.engine.protocol_of(runner),
-        );
-        reply.clear();
-        let flow = self
-            .engine
-            .run_departed(runner, args, ticket.part, now, &mut reply);
-        let db = self.engine.database_of(runner);
-        let bytes = reply.take();
-        match (kind, flow) {
-            (_, Flow::Blocked) => {
-                let waiting = Waiting {
-                    ticket,
-                    kind,
-                    bytes: bytes.clone(),
-                    behind: VecDeque::new(),
-                };
-                self.crossing.waiting.insert(runner, waiting);
-            }
-            (Kind::Quiet, _) => {}
-            _ => self.finish_part(ticket, db, &bytes),
-        }
-        self.part_buffer = bytes;
-    }
-
-    /// A part is answered; its answer goes where the ticket says, once it may.
-    pub(super) fn finish_part(&mut self, ticket: Ticket, db: u16, bytes: &[u8]) {
-        if self.must_wait() || self.wait_of_message() > 0 {
-            self.hold(Goal::Part(ticket, db), bytes);
-        } else {
-            self.hand_over_part(ticket, db, bytes);
-        }
-    }
-
-    pub(super) fn hand_over_part(&mut self, ticket: Ticket, db: u16, bytes: &[u8]) {
-        if usize::from(ticket.home) == self.crossing.me {
-            self.take_answer(ticket, db, bytes);
-        } else {
-            self.crossing.answer(ticket, db, bytes);
-        }
-    }
-
-    fn take_answer(&mut self, ticket: Ticket, db: u16, bytes: &[u8]) {
-        let index = ticket.client.index() as u32;
-        let random = self.engine.shard.random();
-        let Some(connection) = self
-            .connections
-            .get_mut(index)
-            .filter(|connection| connection.client == ticket.client)
-        else {
-            return;
-        };
-        if connection.hold == Hold::BlockedElsewhere {
-            self.engine.count_answered(ticket.client);
-        }
-        if connection.answers.fill(ticket.number, ticket.part, bytes, random) {
-            self.engine.take_database(ticket.client, db);
-        }
-        self.answered.push(index);
-    }
-
-    /// Queues for sending what is due to connections that were answered.
-    pub(super) fn release_answers(&mut self) {
-        let mut answered = std::mem::take(&mut self.answered);
-        for index in answered.drain(..) {
-            let Some(connection) = self.connections.get_mut(index) else {
-                continue;
-            };
-            // What the gate holds of its replies comes before them.
-            if connection.held > 0 {
-                continue;
-            }
-            connection.release_answers();
-            if connection.answers.is_empty()
-                && matches!(connection.hold, Hold::Answers | Hold::BlockedElsewhere)
-            {
-                connection.hold = Hold::None;
-            }
-            self.list(index);
-        }
-        if self.answered.is_empty() {
-            self.answered = answered;
         }
     }
 }
