@@ -45,6 +45,9 @@ pub fn read(arguments: &[String]) -> anyhow::Result<Request> {
     };
     let mut options = Options::default();
     if let Some(file) = file {
+        if file.starts_with('-') && file != "-" {
+            bail!("there is no option '{file}': options begin with two dashes, --help lists them");
+        }
         options.load(&read_file(file, 0)?)?;
         options.file = absolute(file)?;
     }

@@ -1,5 +1,6 @@
 //! Logs go to the standard error; how much is logged may change while the process runs.
 
+use std::io::IsTerminal;
 use std::sync::OnceLock;
 
 use tracing_subscriber::filter::LevelFilter;
@@ -14,7 +15,7 @@ pub fn start(level: &str) {
     let (filter, handle) = reload::Layer::new(filter(level));
     tracing_subscriber::registry()
         .with(filter)
-        .with(fmt::layer().with_writer(std::io::stderr))
+        .with(fmt::layer().with_writer(std::io::stderr).with_ansi(colours()))
         .init();
     // A second start would have panicked above.
     let _ = LEVEL.set(handle);
@@ -25,6 +26,11 @@ pub fn set_level(level: &str) {
         // Fails only when the subscriber is gone, and then nobody logs.
         let _ = handle.reload(filter(level));
     }
+}
+
+/// Only for somebody who looks: what collects logs takes colours for text. `NO_COLOR` is heeded.
+fn colours() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// From Valkey's names of levels.

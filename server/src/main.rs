@@ -151,7 +151,13 @@ fn bind(options: &Options) -> anyhow::Result<Vec<Listener>> {
             Err(error) if address.optional && is_missing(&error) => {
                 tracing::info!(address = %address.socket, %error, "not listening");
             }
-            Err(error) => return Err(error).with_context(|| format!("cannot listen on {}", address.socket)),
+            Err(error) => {
+                let way_out = match error.kind() {
+                    std::io::ErrorKind::AddrInUse => ": stop who listens there, or take another port",
+                    _ => "",
+                };
+                return Err(error).with_context(|| format!("cannot listen on {}{way_out}", address.socket));
+            }
         }
     }
     anyhow::ensure!(

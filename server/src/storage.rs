@@ -37,6 +37,12 @@ impl Claimed {
     pub fn new(options: &Options) -> anyhow::Result<Option<Self>> {
         let durability = options.durability();
         if durability == Durability::Memory {
+            // Somebody who forgot the option would take an empty keyspace for a loss.
+            if Path::new(&options.shown_by(Id::Dir)).join("identity").exists() {
+                tracing::warn!(
+                    "durability is memory: what the folder of dir keeps is neither read nor changed"
+                );
+            }
             return Ok(None);
         }
         let fresh = Identity::new(ClusterId(random_bytes()?), NodeId(1), entropy()?);

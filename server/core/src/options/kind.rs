@@ -73,7 +73,11 @@ impl Kind {
             return self.parse_words(&split, before);
         }
         let [word] = words else {
-            return Err("wrong number of arguments".into());
+            return Err(match self {
+                // `save 900 1`, `replicaof host port`: what is there of the option has no such words.
+                Self::Only(_, why) if !words.is_empty() => why.into(),
+                _ => "wrong number of arguments".into(),
+            });
         };
         self.parse_word(word)
     }

@@ -27,7 +27,7 @@ pub use typed::DebugAccess;
 /// Why a set of directives was not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
-    #[error("{origin}: there is no option '{name}'")]
+    #[error("{origin}: there is no option '{name}' (--help lists them)")]
     Unknown { origin: String, name: String },
     #[error("{origin}: option '{name}': {why}")]
     Refused {

@@ -68,7 +68,16 @@ fn faults_are_told_with_their_place() {
     };
     assert_eq!(
         fault(b"port 1\nprot 2\n"),
-        "node.conf, line 2: there is no option 'prot'"
+        "node.conf, line 2: there is no option 'prot' (--help lists them)"
+    );
+    // As a file for another server may have them.
+    assert_eq!(
+        fault(b"save 900 1\n"),
+        "node.conf, line 1: option 'save': there are no snapshots: durability says how writes are kept"
+    );
+    assert_eq!(
+        fault(b"replicaof 10.0.0.1 6379\n"),
+        "node.conf, line 1: option 'replicaof': replicas are placed by the cluster, not by this option"
     );
     assert_eq!(
         fault(b"port 99999\n"),
