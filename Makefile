@@ -12,15 +12,15 @@ VALKEY = $(firstword $(wildcard $(CACHE)/venv/lib/python3*/site-packages/valkeyl
 .PHONY: help setup run test soak lint bench docs compat fuzz asan instructions
 
 help: ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 22
 
 setup: ## install what building and testing need (quiet where all is there)
 	@tools/setup
 
+# Address and folder are the defaults, so that RUVIO_PORT and its like count.
 run: ## serve 127.0.0.1:6379 with its data in ./data
 	@tools/setup run
-	@mkdir -p data
-	cargo run --release -p ruvio-server -- --port 6379 --bind 127.0.0.1 --dir ./data
+	cargo run --release -p ruvio-server
 
 test: setup ## everything that needs no Kubernetes
 	cargo build -p ruvio-server
