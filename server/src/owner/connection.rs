@@ -34,6 +34,8 @@ pub struct Connection {
     pub decoder: Decoder,
     /// Bytes that a partial request still lacks, as far as it said.
     pub lacking: usize,
+    /// It sent a large request just now: the next one is read to where it will stand, not into the turn's arena.
+    pub sends_large: bool,
     pending: Vec<u8>,
     /// How much of `pending` is sent.
     sent: usize,
@@ -79,6 +81,7 @@ impl Connection {
             input: Vec::new(),
             decoder: Decoder::new(),
             lacking: 0,
+            sends_large: false,
             pending: Vec::new(),
             sent: 0,
             fault: None,
@@ -140,15 +143,11 @@ impl Connection {
     /// Keeps the start of a request that was read elsewhere, with room for the rest of it.
     pub fn keep_input(&mut self, bytes: &[u8], lacking: usize) {
         self.lacking = lacking;
-        if lacking > READ_MIN {
+        self.sends_large = is_large(lacking);
+        if self.sends_large {
             self.input.reserve_exact(bytes.len() + self.room(bytes.len()));
         }
         self.input.extend_from_slice(bytes);
-    }
-
-    /// It sent a large request just now: the next one is read to where it will stand, not into the turn's arena.
-    pub fn sends_large(&self) -> bool {
-        self.input.capacity() > KEPT_CAPACITY
     }
 
     fn room(&self, sent: usize) -> usize {
@@ -277,6 +276,11 @@ impl Connection {
             self.input = Vec::new();
         }
     }
+}
+
+/// Whether a request, or what it lacks, is more than one read of the turn takes.
+pub fn is_large(bytes: usize) -> bool {
+    bytes > READ_MIN
 }
 
 /// Bytes of one read of a request in parts.

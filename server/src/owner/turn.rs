@@ -11,7 +11,7 @@ use ruvio_core::exec::Now;
 use ruvio_core::resp::{Decoded, Limits, Protocol, ProtocolError, Reply, Span};
 
 use super::Owner;
-use super::connection::{Connection, Hold, Received};
+use super::connection::{Connection, Hold, Received, is_large};
 
 /// One command of a turn.
 struct Parsed {
@@ -131,7 +131,7 @@ impl Owner {
             if connection.closing || connection.hold != Hold::None || connection.fault.is_some() {
                 continue;
             }
-            if !connection.input.is_empty() || connection.sends_large() || !authenticated {
+            if !connection.input.is_empty() || connection.sends_large || !authenticated {
                 self.list(index);
                 continue;
             }
@@ -435,7 +435,7 @@ impl Owner {
         let mut input = std::mem::take(&mut connection.input);
         let mut decoder = std::mem::take(&mut connection.decoder);
         let client = connection.client;
-        let (mut at, mut lacking) = (0, 0);
+        let (mut at, mut lacking, mut largest) = (0, 0, 0);
         let mut spans: Vec<Span> = Vec::new();
         let mut range_start = turn.reply.len();
         while at < input.len() {
@@ -448,6 +448,7 @@ impl Owner {
             let mut again = false;
             let flow = match decoder.decode(&mut input, at, end, &mut spans, &limits) {
                 Decoded::Command { next, .. } => {
+                    largest = largest.max(next - begun);
                     if next - begun > self.engine.world.options.query_buffer_max() {
                         // It is unfinished no longer, but was too large all the same.
                         break;
@@ -507,6 +508,7 @@ impl Owner {
             connection.input = input;
             connection.decoder = decoder;
             connection.lacking = lacking;
+            connection.sends_large = is_large(largest.max(lacking));
         }
     }
 
