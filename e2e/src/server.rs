@@ -75,7 +75,9 @@ impl Setup {
         };
         command.args(["--port", &addr.port().to_string(), "--bind", "127.0.0.1"]);
         command.arg("--dir").arg(&data);
+        let says = |flag: &String| flag == "--durability" || flag == "--appendonly";
         match self.kind {
+            Kind::Ruvio if self.flags.iter().any(says) => &mut command,
             Kind::Ruvio => command.args(["--durability", &durability()]),
             Kind::Valkey => {
                 command.args(["--save", "", "--daemonize", "no", "--enable-debug-command", "yes"])

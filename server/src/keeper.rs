@@ -194,16 +194,21 @@ impl Work {
 
     /// The same from the log that is at work, once nothing is on its way into it.
     fn reload(&self, storage: &Storage, painter: &mut Painter) -> anyhow::Result<()> {
+        let waits_for_owners = |done: &dyn Fn() -> bool| {
+            while !done() && !self.stopping.load(Ordering::Relaxed) {
+                std::thread::sleep(REST);
+            }
+        };
+        // What was handed over before is theirs by now.
+        waits_for_owners(&|| self.inboxes.iter().all(|inbox| inbox.is_settled()));
         for inbox in &self.inboxes {
             inbox.ask_for_rest();
         }
         let rests =
             |(owner, inbox): (usize, &Arc<Inbox>)| inbox.is_at_rest() && storage.wal.lane(owner).is_written();
-        while !self.inboxes.iter().enumerate().all(rests) {
-            if self.stopping.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            std::thread::sleep(REST);
+        waits_for_owners(&|| self.inboxes.iter().enumerate().all(rests));
+        if self.stopping.load(Ordering::Relaxed) {
+            return Ok(());
         }
         let (first, _) = storage.wal.extent();
         self.node.loading.begin(storage.wal.watch().size_bytes());

@@ -75,6 +75,18 @@ pub struct Block {
     /// names the next such time.
     pub wake_ms: Option<u64>,
     pub on_timeout: OnTimeout,
+    pub awaits: Await,
+}
+
+/// What ends a wait before its time is up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Await {
+    /// A change to one of its keys.
+    Keys,
+    /// The log has made durable all that was executed so far.
+    Sync,
+    /// The keyspace has been made anew from what is kept.
+    Reload,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +122,26 @@ impl Exec<'_> {
             deadline_ms,
             wake_ms: None,
             on_timeout,
+            awaits: Await::Keys,
         })))
+    }
+
+    /// Waits for something of the whole node; `has_come` tells of it when the command runs again. Only where
+    /// `may_block` says so.
+    pub fn block_for(&mut self, awaits: Await, timeout_ms: u64) -> Outcome {
+        let outcome = self.block(std::iter::empty(), timeout_ms, OnTimeout::RunAgain);
+        if let Err(Failure::Block(mut block)) = outcome {
+            block.awaits = awaits;
+            return Err(Failure::Block(block));
+        }
+        outcome
+    }
+
+    /// What the command waited for is there.
+    pub fn has_come(&self) -> bool {
+        let session = self.world.sessions.get(self.caller.client);
+        let blocked = session.and_then(|session| session.blocked.as_ref());
+        self.caller.retry && blocked.is_some_and(|blocked| blocked.has_come)
     }
 
     /// Waits for `key`, or for `wake_ms` (Unix milliseconds, after now) when something ends by itself; when

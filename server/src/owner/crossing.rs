@@ -138,6 +138,11 @@ impl Inbox {
         self.ring();
     }
 
+    /// The owner has its shards, and nobody wants them made anew.
+    pub fn is_settled(&self) -> bool {
+        self.handover.is_settled()
+    }
+
     pub fn is_at_rest(&self) -> bool {
         self.handover.is_at_rest()
     }

@@ -91,6 +91,8 @@ pub(super) struct Gate {
     /// The last turn that was sealed, and the last that is committed.
     sealed: u64,
     done: u64,
+    /// Of the last entry that the log took.
+    last: LogTicket,
     /// The log's tickets of turns that are not committed.
     under_way: VecDeque<(u64, LogTicket)>,
     held: VecDeque<Held>,
@@ -139,6 +141,20 @@ impl Gate {
         self.refused.is_empty() && self.held.is_empty()
     }
 
+    /// Of this owner's part of the log: what is durable, and its end. `None` where there is no log, or where it lacks
+    /// something that was executed.
+    pub fn extent(&self) -> Option<(LogTicket, LogTicket)> {
+        let log = self.log.as_ref().filter(|_| !self.is_refused())?;
+        Some((log.lane.durable().0, self.last))
+    }
+
+    /// Has the log made durable without delay.
+    pub fn hasten(&self) {
+        if let Some(log) = &self.log {
+            log.lane.hasten();
+        }
+    }
+
     /// The number of the turn that is being executed.
     pub fn turn(&self) -> u64 {
         self.sealed + 1
@@ -168,7 +184,10 @@ impl Gate {
         let Some(log) = &mut self.log else { return };
         while let Some(Refused { turn, place, payload }) = self.refused.pop_front() {
             match append(log, place, payload) {
-                Ok(ticket) => self.under_way.push_back((turn, ticket)),
+                Ok(ticket) => {
+                    self.last = ticket;
+                    self.under_way.push_back((turn, ticket));
+                }
                 Err(payload) => {
                     self.refused.push_front(Refused { turn, place, payload });
                     return;
@@ -237,7 +256,10 @@ impl Owner {
             // In order: behind a refused one nothing passes.
             let refused = if self.gate.refused.is_empty() {
                 append(log, place, payload)
-                    .map(|ticket| self.gate.under_way.push_back((turn, ticket)))
+                    .map(|ticket| {
+                        self.gate.last = ticket;
+                        self.gate.under_way.push_back((turn, ticket));
+                    })
                     .err()
             } else {
                 Some(payload)

@@ -53,6 +53,11 @@ impl Handover {
         self.set(REST);
     }
 
+    /// Nothing was said that is not done.
+    pub(super) fn is_settled(&self) -> bool {
+        self.state() == NOTHING
+    }
+
     pub(super) fn is_at_rest(&self) -> bool {
         self.state() == AT_REST
     }
@@ -91,6 +96,7 @@ impl Owner {
     pub(super) fn heed_handover(&mut self) {
         match self.crossing.handover().state() {
             REST => {
+                self.reload_number = self.engine.last_wait();
                 self.engine.world.obstacles.set(Obstacle::Loading, true);
                 self.settle_gate();
                 // What the log had no room for is handed over when it has.
@@ -106,6 +112,9 @@ impl Owner {
             _ => {}
         }
         self.end_loading();
+        if self.engine.world.has_news() {
+            self.deliver_news(super::now());
+        }
     }
 
     /// Serves from the keyspace once every owner has its own.
@@ -113,6 +122,10 @@ impl Owner {
         let handover = self.crossing.handover();
         if handover.state() == TAKEN && handover.is_complete() {
             self.engine.world.obstacles.set(Obstacle::Loading, false);
+            let number = std::mem::take(&mut self.reload_number);
+            if number > 0 {
+                self.engine.end_reload(number, super::now());
+            }
         }
     }
 

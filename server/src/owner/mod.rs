@@ -18,6 +18,7 @@ mod poll;
 mod populate;
 mod route;
 mod stop;
+mod synced;
 mod turn;
 
 use std::io;
@@ -38,6 +39,7 @@ pub use listener::{Listener, Local};
 use poll::{Poller, Ready};
 use populate::Populator;
 pub use stop::Stop;
+use synced::SyncWaits;
 use turn::Turn;
 
 /// Between slices of background work.
@@ -54,6 +56,7 @@ pub struct Owner {
     turn: Turn,
     crossing: Crossing,
     gate: Gate,
+    sync_waits: SyncWaits,
     /// Connections that answers of other owners came for.
     answered: Vec<u32>,
     /// Room for the answer of a part of a command.
@@ -62,6 +65,8 @@ pub struct Owner {
     listed: Vec<u32>,
     next_tick: Instant,
     populator: Populator,
+    /// The last wait before the keyspace is made anew; zero: it is not.
+    reload_number: u64,
     /// The place that `look_after_some` saw last.
     next_look: usize,
     /// Nobody is accepted until then.
@@ -78,6 +83,8 @@ impl Owner {
         Self {
             crossing: Crossing::new(engine.world.topology.me.into(), inboxes),
             gate: Gate::new(None),
+            sync_waits: SyncWaits::default(),
+            reload_number: 0,
             answered: Vec::new(),
             part_buffer: Vec::new(),
             engine,
@@ -133,6 +140,7 @@ impl Owner {
             if Instant::now() >= self.next_tick {
                 self.tick(poller)?;
             }
+            self.attend_syncs();
         }
         Ok(())
     }

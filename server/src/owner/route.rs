@@ -233,7 +233,9 @@ impl Owner {
             ticket.part = me as u16;
             self.run_part(trip.client, trip.args, (Kind::Run, ticket, passport), trip.now);
         }
-        Routed::Awaited { blocking: false }
+        Routed::Awaited {
+            blocking: trip.ahead.is_blocking(),
+        }
     }
 
     /// What `MULTI` took in, whole, to the owner of its keys, where it is one transaction again.

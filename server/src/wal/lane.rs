@@ -96,6 +96,8 @@ pub struct Lane {
     written: AtomicU64,
     durable: AtomicU64,
     ended: AtomicBool,
+    /// Somebody waits for what was handed over to be durable.
+    urgent: AtomicBool,
     writer: OnceLock<Thread>,
 }
 
@@ -129,6 +131,7 @@ impl Lane {
             written: AtomicU64::new(0),
             durable: AtomicU64::new(0),
             ended: AtomicBool::new(false),
+            urgent: AtomicBool::new(false),
             writer: OnceLock::new(),
         }
     }
@@ -192,6 +195,17 @@ impl Lane {
     /// All records up to this ticket are durable.
     pub fn durable(&self) -> Durable<Ticket> {
         Durable(Ticket(self.durable.load(Ordering::Acquire)))
+    }
+
+    /// Has what was handed over so far made durable without delay.
+    pub fn hasten(&self) {
+        self.urgent.store(true, Ordering::Release);
+        self.ring();
+    }
+
+    /// Whether somebody wants that; asked before what waits is taken, so that it is part of it.
+    pub(super) fn take_urgent(&self) -> bool {
+        self.urgent.load(Ordering::Relaxed) && self.urgent.swap(false, Ordering::AcqRel)
     }
 
     /// All that was handed over is written.

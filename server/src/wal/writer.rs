@@ -49,6 +49,8 @@ pub(super) struct Writer {
     batch: Batch,
     /// When the oldest write that is not yet synced was made.
     unsynced_since: Option<Duration>,
+    /// An owner does not want to wait for the next sync.
+    urgent: bool,
     /// Segments may have died since the last look.
     deaths: bool,
 }
@@ -76,6 +78,7 @@ impl Writer {
             states,
             batch: Batch::default(),
             unsynced_since: None,
+            urgent: false,
             deaths: true,
         }
     }
@@ -84,6 +87,9 @@ impl Writer {
     /// anything to do.
     pub(super) fn turn(&mut self, now: Duration) -> Result<bool, Fatal> {
         let mut any = false;
+        for seat in &self.shared.lanes {
+            self.urgent |= seat.lane.take_urgent();
+        }
         for lane in 0..self.taken.len() {
             self.tickets[lane] = self.shared.lanes[lane].lane.take(&mut self.taken[lane]);
             any |= !self.taken[lane].is_empty();
@@ -110,6 +116,7 @@ impl Writer {
             self.bury();
             any = true;
         }
+        self.urgent = false;
         Ok(any)
     }
 
@@ -118,6 +125,7 @@ impl Writer {
         let since = self.unsynced_since?;
         Some(match self.mode {
             SyncMode::Always => Duration::ZERO,
+            SyncMode::EverySecond if self.urgent => Duration::ZERO,
             SyncMode::EverySecond => (since + SYNC_EVERY).saturating_sub(now),
         })
     }

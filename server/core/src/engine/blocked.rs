@@ -32,6 +32,7 @@ impl Engine {
         for key in block.keys.view().iter() {
             self.shard.interest.block(session.db, key, ticket, client);
         }
+        let number = self.world.wishes.note_wait(client, block.awaits);
         let blocked = Box::new(Blocked {
             command: entry.id,
             args: args.to_owned(),
@@ -41,6 +42,9 @@ impl Engine {
             deadline_ms: block.deadline_ms,
             wake_ms: block.wake_ms,
             on_timeout: block.on_timeout,
+            awaits: block.awaits,
+            number,
+            has_come: false,
             since_ms: now.ms(),
             silent: session.reply_mode != ReplyMode::On,
         });

@@ -46,6 +46,7 @@ mod transaction;
 #[cfg(test)]
 mod transaction_tests;
 mod unblock;
+mod wishes;
 mod world;
 
 pub use figures::{Cycles, MemoryUsage, Rates};
@@ -58,6 +59,7 @@ pub use permission::describe_denial;
 pub use remote::{Departure, Passport};
 pub use spread::Topology;
 pub use unblock::UnblockAs;
+pub use wishes::Wish;
 pub use world::{CommandStats, Parcel, Stats, World};
 
 use crate::command::{Args, COMMANDS, Entry};

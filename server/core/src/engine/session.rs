@@ -7,7 +7,7 @@ use super::spread::Topology;
 use super::transaction::Transaction;
 use crate::acl::User;
 use crate::command::OwnedArgs;
-use crate::exec::OnTimeout;
+use crate::exec::{Await, OnTimeout};
 use crate::keyspace::interest::Ticket;
 use crate::pubsub::Listening;
 use crate::resp::Protocol;
@@ -59,6 +59,11 @@ pub struct Blocked {
     /// When it is tried again without a change to its keys.
     pub wake_ms: Option<u64>,
     pub on_timeout: OnTimeout,
+    pub awaits: Await,
+    /// Tells this wait from others of the same owner; only grows.
+    pub number: u64,
+    /// What it awaits, other than keys, is there.
+    pub has_come: bool,
     pub since_ms: u64,
     /// `CLIENT REPLY` was off or skipping when the wait began: its end is not answered.
     pub silent: bool,

@@ -255,6 +255,9 @@ impl Engine {
                     NO_SHARD => self.select_watched(client),
                     shard => self.select(shard),
                 }
+                if ahead.entry.is_some_and(|entry| entry.spec.name == "waitaof") {
+                    self.world.wishes.is_synced &= !self.has_effects();
+                }
                 let flow = self.execute_ahead(client, args, ahead, now, reply);
                 if ahead.entry.is_some_and(|entry| entry.spec.name == "config") {
                     self.spread_config(args);
@@ -272,6 +275,7 @@ impl Engine {
                 self.select_place(place);
                 self.shard.stats = ShardStats {
                     changes: self.shard.stats.changes,
+                    saved: self.shard.stats.saved,
                     ..ShardStats::default()
                 };
             }

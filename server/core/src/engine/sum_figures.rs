@@ -67,6 +67,7 @@ const OF_OWNERS: &[&str] = &[
 
 /// The greatest of the owners is the node's.
 const GREATEST: &[&str] = &[
+    "loading",
     "eventloop_duration_max",
     "eventloop_cmd_per_cycle_max",
     "client_recent_max_input_buffer",

@@ -13,6 +13,7 @@ use super::session::{ClientId, Moved, Sessions};
 use super::spread::Topology;
 use super::stopwatch::Stopwatch;
 use super::unblock::UnblockAs;
+use super::wishes::Wishes;
 use crate::acl::{AclLog, Users};
 use crate::command::COMMANDS;
 use crate::options::Options;
@@ -100,6 +101,7 @@ pub struct World {
     pub(super) memory: MemoryMarks,
     pub obstacles: Obstacles,
     pub saves: Saves,
+    pub wishes: Wishes,
     pub(super) stopwatch: Stopwatch,
     pub observer: Observer,
 }
@@ -134,6 +136,7 @@ impl World {
             memory: MemoryMarks::default(),
             obstacles: Obstacles::default(),
             saves: Saves::default(),
+            wishes: Wishes::default(),
             stopwatch: Stopwatch::default(),
             observer: Observer::default(),
         }

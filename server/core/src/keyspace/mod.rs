@@ -61,8 +61,9 @@ pub struct ShardStats {
     pub expired: u64,
     pub expired_fields: u64,
     pub evicted: u64,
-    /// Changes to keys since the start.
+    /// Changes to keys since the start, and those of them that were there when it was last saved.
     pub changes: u64,
+    pub saved: u64,
 }
 
 /// One shard: everything that its owner thread alone touches.

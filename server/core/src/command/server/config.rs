@@ -5,6 +5,7 @@ use crate::command::spec::{Command, Join, Route};
 use crate::command::{Args, help as help_text};
 use crate::error::Error;
 use crate::exec::{Exec, Outcome};
+use crate::keyspace::ShardStats;
 use crate::options::ROWS;
 use crate::text::glob;
 
@@ -83,9 +84,12 @@ fn set(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
 
 fn reset_stat(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
     x.world.reset_stats();
-    let changes = x.db.shard.stats.changes;
-    x.db.shard.stats = Default::default();
-    x.db.shard.stats.changes = changes;
+    let before = x.db.shard.stats;
+    x.db.shard.stats = ShardStats {
+        changes: before.changes,
+        saved: before.saved,
+        ..ShardStats::default()
+    };
     x.reply.ok();
     Ok(())
 }

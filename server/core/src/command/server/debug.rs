@@ -5,8 +5,8 @@ use crate::command::generic::encoding_of;
 use crate::command::spec::Command;
 use crate::command::{Args, spec};
 use crate::engine::Obstacle;
-use crate::error::{Error, MISCONF, NO_SUCH_KEY, NOT_POSITIVE};
-use crate::exec::{Exec, Outcome};
+use crate::error::{Error, LOADING, MISCONF, NO_SUCH_KEY, NOT_POSITIVE};
+use crate::exec::{Await, Exec, Outcome};
 use crate::keyspace::access::idle_seconds;
 use crate::memory::Expiry;
 use crate::options::DebugAccess;
@@ -32,6 +32,11 @@ const PROTOCOL_TYPE: Error = Error::new(
     "ERR Wrong protocol type name. Please use one of the following: \
      string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false",
 );
+const RELOAD_OPTIONS: Error =
+    Error::new("ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.");
+const NO_RELOAD: Error =
+    Error::new("ERR there is nothing to load: durability is memory, or a load is under way already");
+const NO_RELOAD_HERE: Error = Error::new("ERR a transaction cannot have the keyspace loaded anew");
 /// Keys that one `DEBUG POPULATE` makes at most: it runs in one go.
 const POPULATE_MAX: i64 = 10_000_000;
 /// No longer than tests need, since the whole server stands still meanwhile.
@@ -64,6 +69,8 @@ fn debug(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         let bytes = crate::options::memory_value(args.get(2)).filter(|bytes| *bytes <= 4 << 30);
         bytes.ok_or(PACKED_THRESHOLD)?;
         x.reply.ok();
+    } else if fold::is(args.get(1), "RELOAD") || is("LOADAOF", 2) {
+        return reload(x, args);
     } else if is("JMAP", 2) || is("CHANGE-REPL-ID", 2) || is("SET-DISABLE-DENY-SCRIPTS", 3) {
         // Nothing here corresponds to these, and tests only need them not to fail.
         x.reply.ok();
@@ -77,6 +84,33 @@ fn debug(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         .into());
     }
     Ok(())
+}
+
+/// `DEBUG RELOAD [MERGE] [NOFLUSH] [NOSAVE]` and `DEBUG LOADAOF`: the keyspace is made anew from what is kept, the
+/// way that every start takes. What was executed is kept already, and nothing is there twice.
+fn reload(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+    let known = |word: &[u8]| {
+        ["MERGE", "NOFLUSH", "NOSAVE"]
+            .iter()
+            .any(|name| fold::is(word, name))
+    };
+    if !args.iter_from(2).all(known) {
+        return Err(RELOAD_OPTIONS.into());
+    }
+    if x.has_come() {
+        x.reply.ok();
+        return Ok(());
+    }
+    if x.world.obstacles.has(Obstacle::Loading) {
+        return Err(LOADING.into());
+    }
+    if !x.caller.may_block {
+        return Err(NO_RELOAD_HERE.into());
+    }
+    if !x.world.host.reload() {
+        return Err(NO_RELOAD.into());
+    }
+    x.block_for(Await::Reload, 0)
 }
 
 fn is_allowed(x: &Exec<'_>) -> bool {

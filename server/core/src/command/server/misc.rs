@@ -1,11 +1,9 @@
 //! Short commands about the server: its time, its role, its end, and watching it.
 
 use crate::command::Args;
-use crate::error::{Error, NOT_AN_INTEGER, SYNTAX};
-use crate::exec::{Exec, OnTimeout, Outcome};
-use crate::options::Durability;
+use crate::error::{Error, SYNTAX};
+use crate::exec::{Exec, Outcome};
 use crate::text::fold;
-use crate::text::number::parse_i64;
 
 pub(super) fn time(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
     x.reply.array(2);
@@ -26,19 +24,6 @@ pub(super) fn role(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
 pub(super) fn monitor(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
     x.world.start_monitor(x.caller.client);
     x.reply.ok();
-    Ok(())
-}
-
-/// There are no replicas, so nobody confirms anything: the wait ends with its time.
-pub(super) fn wait(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
-    let wanted = parse_i64(args.get(1)).ok_or(NOT_AN_INTEGER)?;
-    let timeout_ms =
-        parse_i64(args.get(2)).ok_or(Error::new("ERR timeout is not an integer or out of range"))?;
-    let timeout_ms = u64::try_from(timeout_ms).map_err(|_| Error::new("ERR timeout is negative"))?;
-    if wanted > 0 && x.caller.may_block {
-        return x.block(std::iter::empty(), timeout_ms, OnTimeout::RunAgain);
-    }
-    x.reply.integer(0);
     Ok(())
 }
 
@@ -63,7 +48,7 @@ pub(super) fn shutdown(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         // From the moment that one is in progress no command runs.
         return Err(Error::new("ERR No shutdown in progress.").into());
     }
-    if save && !force && x.world.options.durability() == Durability::Memory {
+    if save && !force && !super::save::keeps(x) {
         // What was asked for cannot be done, and the data would be gone.
         return Err(Error::new("ERR Errors trying to SHUTDOWN. Check logs.").into());
     }

@@ -21,6 +21,8 @@ pub enum How {
     /// Any success, else the first.
     Any,
     Sum,
+    /// Arrays of numbers: the least at each place.
+    Least,
     /// Elements in the order of the keys that were asked for.
     Interleave,
     /// Arrays (or sets) one after the other.
@@ -69,6 +71,7 @@ impl How {
             "pubsub|channels" | "pubsub|shardchannels" => Self::Distinct,
             "pubsub|numsub" | "pubsub|shardnumsub" => Self::Counts,
             "pubsub|numpat" => Self::Sum,
+            "waitaof" => Self::Least,
             _ => Self::First,
         }
     }
@@ -92,6 +95,7 @@ impl How {
             (_, Some(error)) => error.clone(),
             (Self::Agree, None) => parts[0].clone(),
             (Self::Sum, None) => sum(parts),
+            (Self::Least, None) => least(parts),
             (Self::Interleave, None) => interleave(parts, order),
             (Self::Concat, None) => concat(parts),
             (Self::Distinct, None) => distinct(parts),
@@ -122,6 +126,20 @@ fn sum(parts: &[Vec<u8>]) -> Vec<u8> {
     let numbers = parts.iter().filter_map(|part| integer(part));
     let mut out = Reply::default();
     out.integer(numbers.fold(0, i64::saturating_add));
+    out.take()
+}
+
+fn least(parts: &[Vec<u8>]) -> Vec<u8> {
+    let numbers = |part: &Vec<u8>| elements(part).filter_map(integer).collect::<Vec<i64>>();
+    let mut all = numbers(&parts[0]);
+    for part in &parts[1..] {
+        for (least, number) in all.iter_mut().zip(numbers(part)) {
+            *least = (*least).min(number);
+        }
+    }
+    let mut out = Reply::default();
+    out.array(all.len());
+    all.into_iter().for_each(|number| out.integer(number));
     out.take()
 }
 

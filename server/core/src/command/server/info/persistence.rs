@@ -18,7 +18,8 @@ pub(super) fn persistence(x: &mut Exec<'_>, lines: &mut Lines) {
     lines.put("current_fork_perc", "0.00");
     lines.put("current_save_keys_processed", 0);
     lines.put("current_save_keys_total", 0);
-    lines.put("rdb_changes_since_last_save", x.db.shard.stats.changes);
+    let stats = &x.db.shard.stats;
+    lines.put("rdb_changes_since_last_save", stats.changes - stats.saved);
     lines.put("rdb_bgsave_in_progress", 0);
     lines.put("rdb_last_save_time", world.saves.last_seconds);
     lines.put("rdb_last_bgsave_status", "ok");
