@@ -1,6 +1,7 @@
 //! Servers as child processes on free loopback ports: Ruvio's binary, and Valkey as the outside
 //! source of right answers. Dropping a [`Server`] ends its process, by its own id.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -286,6 +287,43 @@ impl Server {
             .trim()
             .to_owned())
     }
+}
+
+/// Runs Ruvio over a directory that is there, behind the words of `prefix`, until it ends by itself: how, and what it
+/// said. One that serves instead is ended, which is an error.
+pub fn run_in(prefix: &[&str], data: &Path, flags: &[&str]) -> Result<(ExitStatus, String)> {
+    let binary = binary(Kind::Ruvio)?;
+    let mut words = prefix
+        .iter()
+        .map(|word| OsString::from(*word))
+        .chain([binary.into()]);
+    let mut command = Command::new(words.next().context("a program")?);
+    let port = free_address()?.port().to_string();
+    command.args(words).args(["--port", &port, "--bind", "127.0.0.1"]);
+    command.arg("--dir").arg(data).args(flags);
+    let dir = scratch_dir()?;
+    let log = dir.join("log");
+    let mut child = command
+        .current_dir(&dir)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(File::create(&log)?)
+        .spawn()?;
+    let deadline = Instant::now() + START_PATIENCE;
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break Ok(status),
+            None if Instant::now() > deadline => {
+                child.kill()?;
+                child.wait()?;
+                break Err(anyhow::anyhow!("it serves {}", data.display()));
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    let said = std::fs::read_to_string(&log)?;
+    std::fs::remove_dir_all(&dir)?;
+    Ok((status.with_context(|| said.clone())?, said))
 }
 
 impl Drop for Server {

@@ -20,6 +20,7 @@ use anyhow::Context;
 use ruvio_core::options::text::{Directive, Origin};
 use ruvio_core::options::{Id, Options};
 use ruvio_server::datadir::Refusal;
+use ruvio_server::image::ImageError;
 use ruvio_server::wal::{self, disk::Folder};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -27,7 +28,7 @@ use config::Request;
 use host::Node;
 use keeper::Keeper;
 use owner::{Listener, Local};
-use storage::Claimed;
+use storage::{Claimed, ImageBehind};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -36,10 +37,21 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("Error: {error:?}");
+            eprintln!("ruvio-server: {}", sentence(&error));
             ExitCode::from(code_of(&error))
         }
     }
+}
+
+/// All that is known of an error, in one line; some say their cause themselves.
+fn sentence(error: &anyhow::Error) -> String {
+    let mut said = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !said.contains(&cause) {
+            said = format!("{said}: {cause}");
+        }
+    }
+    said
 }
 
 /// What supervisors can tell apart: damaged data, a disk that fails, a directory that is not to be used.
@@ -49,8 +61,18 @@ fn code_of(error: &anyhow::Error) -> u8 {
         let unread = cause
             .downcast_ref::<wal::RecoverError>()
             .map(wal::RecoverError::exit_code);
+        let unstarted = cause
+            .downcast_ref::<wal::StartError>()
+            .map(wal::StartError::exit_code);
         let failed = cause.downcast_ref::<wal::Fatal>().map(|_| wal::EXIT_IO);
-        refused.or(unread).or(failed)
+        let of_image = cause.downcast_ref::<ImageError>().map(ImageError::exit_code);
+        let behind = cause.downcast_ref::<ImageBehind>().map(|_| wal::EXIT_CORRUPT);
+        refused
+            .or(unread)
+            .or(unstarted)
+            .or(failed)
+            .or(of_image)
+            .or(behind)
     };
     error.chain().find_map(of_cause).unwrap_or(1)
 }

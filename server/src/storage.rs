@@ -13,6 +13,7 @@ use ruvio_server::wal::disk::Folder;
 use ruvio_server::wal::{ClusterId, NodeId, Recovery, Seating, Settings, ShardId, SyncMode, Wal};
 
 use super::entropy;
+use super::owners::topology;
 
 /// A data directory that is this process's; nothing of its log has been read yet.
 pub struct Claimed {
@@ -32,6 +33,18 @@ pub struct Storage {
     _directory: DataDir,
 }
 
+/// The image lacks what the log has forgotten since it was in the image.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the image of shard {shard} ends with entry {held}, and the log begins behind entry {purged}: part of the directory \
+     was deleted. Restore the folder image, or replace this node's volume"
+)]
+pub struct ImageBehind {
+    shard: u16,
+    held: u64,
+    purged: u64,
+}
+
 impl Claimed {
     /// Claims the directory that the options name. `None` where nothing is kept.
     pub fn new(options: &Options) -> anyhow::Result<Option<Self>> {
@@ -45,7 +58,12 @@ impl Claimed {
             }
             return Ok(None);
         }
-        let fresh = Identity::new(ClusterId(random_bytes()?), NodeId(1), entropy()?);
+        let fresh = Identity::new(
+            ClusterId(random_bytes()?),
+            NodeId(1),
+            entropy()?,
+            topology(options).shards,
+        );
         let path = options.shown_by(Id::Dir);
         let directory = DataDir::open(Path::new(&path), None, fresh)?;
         Ok(Some(Self {
@@ -70,12 +88,14 @@ impl Found {
         for (shard, state) in self.recovery.shards() {
             let held = image.meta(*shard)?.map_or(0, |meta| meta.at.index);
             let purged = state.purged.index.0;
-            anyhow::ensure!(
-                held >= purged,
-                "the image of shard {} ends with entry {held}, and the log begins behind entry {purged}: part of \
-                 the directory was deleted. Restore the folder image, or replace this node's volume",
-                shard.0
-            );
+            if held < purged {
+                return Err(ImageBehind {
+                    shard: shard.0,
+                    held,
+                    purged,
+                }
+                .into());
+            }
         }
         Ok(image)
     }

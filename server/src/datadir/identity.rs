@@ -11,6 +11,8 @@ pub struct Identity {
     pub node: NodeId,
     /// Drawn when the directory was made: a node that lost its volume is another one.
     pub incarnation: u64,
+    /// Which shard has a key depends on it, so it stays as it was when the directory was made.
+    pub shards: u16,
     pub format: u32,
 }
 
@@ -22,19 +24,20 @@ pub enum Fault {
 }
 
 impl Identity {
-    pub fn new(cluster: ClusterId, node: NodeId, incarnation: u64) -> Self {
+    pub fn new(cluster: ClusterId, node: NodeId, incarnation: u64, shards: u16) -> Self {
         Self {
             cluster,
             node,
             incarnation,
+            shards,
             format: FORMAT,
         }
     }
 
     pub fn to_text(&self) -> String {
         let facts = format!(
-            "format {}\ncluster {}\nnode {}\nincarnation {:016x}\n",
-            self.format, self.cluster, self.node.0, self.incarnation
+            "format {}\ncluster {}\nnode {}\nincarnation {:016x}\nshards {}\n",
+            self.format, self.cluster, self.node.0, self.incarnation, self.shards
         );
         format!("{facts}checksum {:08x}\n", crc32c::crc32c(facts.as_bytes()))
     }
@@ -58,6 +61,7 @@ impl Identity {
             cluster: ClusterId::parse(value("cluster")?).ok_or(Fault::Damaged)?,
             node: NodeId(value("node")?.parse().map_err(|_| Fault::Damaged)?),
             incarnation: u64::from_str_radix(value("incarnation")?, 16).map_err(|_| Fault::Damaged)?,
+            shards: value("shards")?.parse().map_err(|_| Fault::Damaged)?,
             format,
         })
     }

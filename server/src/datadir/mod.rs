@@ -38,16 +38,16 @@ pub struct DataDir {
 
 impl DataDir {
     /// Claims an existing directory. A new one gets `fresh` as its identity once it is settled; one that
-    /// has an identity keeps it, and is refused if `cluster` says another.
+    /// has an identity keeps it, and is refused if `cluster` says another or it was made for other shards.
     pub fn open(path: &Path, cluster: Option<ClusterId>, fresh: Identity) -> Result<Self, Refusal> {
         check_rights(path)?;
         let lock = path.join(LOCK);
         // Without a lock file nobody holds it: look before making one.
         if !lock.exists() {
-            inspect(path, cluster)?;
+            inspect(path, cluster, fresh.shards)?;
         }
         let lock = take_lock(path, &lock)?;
-        let found = inspect(path, cluster)?;
+        let found = inspect(path, cluster, fresh.shards)?;
         let log = path.join(LOG);
         if found.is_none() {
             remove_untouched(&log)?;
@@ -148,7 +148,7 @@ fn take_lock(directory: &Path, path: &Path) -> Result<File, Refusal> {
 }
 
 /// Looks at what is there, without changing it: the identity, if the directory has one.
-fn inspect(path: &Path, cluster: Option<ClusterId>) -> Result<Option<Identity>, Refusal> {
+fn inspect(path: &Path, cluster: Option<ClusterId>, shards: u16) -> Result<Option<Identity>, Refusal> {
     let segments = segments(&path.join(LOG))?;
     let file = path.join(IDENTITY);
     let text = match fs::read(&file) {
@@ -177,6 +177,13 @@ fn inspect(path: &Path, cluster: Option<ClusterId>) -> Result<Option<Identity>, 
             path: path.to_owned(),
             found: identity.cluster,
             wanted,
+        });
+    }
+    if identity.shards != shards {
+        return Err(Refusal::OtherShards {
+            path: path.to_owned(),
+            found: identity.shards,
+            wanted: shards,
         });
     }
     if segments.is_empty() {

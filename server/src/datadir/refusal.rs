@@ -20,6 +20,11 @@ pub enum Refusal {
         wanted: ClusterId,
     },
     #[error(
+        "the data directory {path} was made for {found} shards, not for {wanted}: set shards as it was, or load a \
+         backup into a new directory", path = .path.display()
+    )]
+    OtherShards { path: PathBuf, found: u16, wanted: u16 },
+    #[error(
         "the data directory {path} was written by a newer version (format {format}, this one knows {FORMAT}): run \
          that version or a later one", path = .path.display()
     )]

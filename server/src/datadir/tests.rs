@@ -36,7 +36,7 @@ impl Drop for Scratch {
 const CLUSTER: ClusterId = ClusterId([1; 16]);
 
 fn fresh() -> Identity {
-    Identity::new(CLUSTER, NodeId(3), 77)
+    Identity::new(CLUSTER, NodeId(3), 77, 1)
 }
 
 fn open(path: &Path) -> Result<DataDir, Refusal> {
@@ -101,7 +101,11 @@ fn a_directory_keeps_its_identity_and_serves_one_process() {
     };
     assert_eq!(holder, Some(std::process::id()));
     drop(first);
-    let again = DataDir::open(&scratch.0, None, Identity::new(ClusterId([9; 16]), NodeId(1), 1));
+    let again = DataDir::open(
+        &scratch.0,
+        None,
+        Identity::new(ClusterId([9; 16]), NodeId(1), 1, 1),
+    );
     let again = again.expect("it is free");
     assert!(!again.is_new());
     assert_eq!(*again.identity(), fresh());
@@ -121,7 +125,7 @@ fn what_is_not_whole_or_not_ours_is_refused() {
     fs::write(&identity, text.replace("node 3", "node 4")).expect("it is writable");
     assert!(matches!(refusal(path), Refusal::Damaged { .. }));
 
-    let other = Identity::new(ClusterId([2; 16]), NodeId(3), 77);
+    let other = Identity::new(ClusterId([2; 16]), NodeId(3), 77, 1);
     fs::write(&identity, other.to_text()).expect("it is writable");
     assert!(matches!(refusal(path), Refusal::OtherCluster { .. }));
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::wal::{EXIT_CORRUPT, EXIT_IO};
 use ruvio_core::image::window::WindowError;
 use ruvio_core::image::{LoadError, Unreadable};
 
@@ -20,4 +21,15 @@ pub enum ImageError {
     Meta { shard: u16, source: Unreadable },
     #[error("the image of shard {shard}: {source}")]
     Window { shard: u16, source: WindowError },
+}
+
+impl ImageError {
+    /// The code that the process ends with.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Io { .. } => EXIT_IO,
+            Self::Store(error) if error.kind() == rocksdb::ErrorKind::IOError => EXIT_IO,
+            _ => EXIT_CORRUPT,
+        }
+    }
 }

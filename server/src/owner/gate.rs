@@ -390,6 +390,18 @@ impl Owner {
         !self.gate.is_committed(self.gate.wait)
     }
 
+    /// What comes next stands in a buffer of its own: what was executed before keeps its own wait.
+    pub(super) fn begin_part(&mut self) {
+        if self.gate.is_on() {
+            self.gate.wait = self.gate.wait.max(self.engine.take_wait());
+        }
+    }
+
+    /// Whether what was executed since `begin_part` has to wait for the log.
+    pub(super) fn must_part_wait(&mut self) -> bool {
+        self.gate.is_on() && !self.gate.is_committed(self.engine.take_wait())
+    }
+
     /// The turn that a message depends on which came up now.
     pub(super) fn wait_of_message(&self) -> u64 {
         if self.gate.is_on() && self.engine.has_effects() {

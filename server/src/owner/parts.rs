@@ -125,6 +125,7 @@ impl Owner {
             self.engine.protocol_of(runner),
         );
         reply.clear();
+        self.begin_part();
         let flow = self
             .engine
             .run_departed(runner, args, ticket.part, now, &mut reply);
@@ -141,12 +142,15 @@ impl Owner {
                 self.crossing.waiting.insert(runner, waiting);
             }
             (Kind::Quiet, _) => {}
-            _ => self.finish_part(ticket, db, &bytes),
+            // It waits for what it named itself, whatever else this turn changed.
+            _ if self.must_part_wait() => self.hold(Goal::Part(ticket, db), &bytes),
+            _ => self.hand_over_part(ticket, db, &bytes),
         }
         self.part_buffer = bytes;
     }
 
-    /// A part is answered; its answer goes where the ticket says, once it may.
+    /// What waited here is answered, possibly by another command of this turn; its answer goes where the ticket says,
+    /// once it may.
     pub(super) fn finish_part(&mut self, ticket: Ticket, db: u16, bytes: &[u8]) {
         if self.must_wait() || self.wait_of_message() > 0 {
             self.hold(Goal::Part(ticket, db), bytes);

@@ -61,8 +61,13 @@ impl Owner {
             ahead,
             now,
         };
+        // Then its reply will wait among answers, and for its own changes alone.
+        let queues = self.connections.get(index).is_some_and(|c| !c.answers.is_empty());
+        if queues {
+            self.begin_part();
+        }
         let routed = self.route(trip, reply);
-        self.queue_behind(index, start, reply);
+        self.queue_behind(index, start, reply, queues);
         let Some(connection) = self.connections.get_mut(index) else {
             return (Flow::Close, false);
         };
@@ -89,13 +94,18 @@ impl Owner {
         }
     }
 
-    /// Replies from `start` on wait for those of other owners that come before them.
-    pub(super) fn queue_behind(&mut self, index: u32, start: usize, reply: &mut Reply) {
+    /// Replies from `start` on wait for those of other owners that come before them. `is_part`: they are of what was
+    /// executed since `begin_part`.
+    pub(super) fn queue_behind(&mut self, index: u32, start: usize, reply: &mut Reply, is_part: bool) {
         let waits_for_others = |c: &Connection| !c.answers.is_empty();
         if reply.len() == start || !self.connections.get(index).is_some_and(waits_for_others) {
             return;
         }
-        let must_wait = self.must_wait();
+        let must_wait = if is_part {
+            self.must_part_wait()
+        } else {
+            self.must_wait()
+        };
         if let Some(connection) = self.connections.get_mut(index) {
             let bytes = &reply.as_slice()[start..];
             if must_wait {

@@ -289,6 +289,11 @@ impl Owner {
         match flow {
             Flow::Continue => {
                 self.send_ranges(turn);
+                if self.gate.is_stuck() {
+                    // It goes on when the log has caught up.
+                    self.list(index);
+                    return false;
+                }
                 self.hold_to_output_limit(index, now)
             }
             Flow::Blocked => {
@@ -363,12 +368,14 @@ impl Owner {
     /// Ends a range of replies at the buffer's end and starts the next there.
     fn end_range(&mut self, connection: u32, start: &mut usize, turn: &mut Turn) {
         let end = turn.reply.len();
+        // Taken in any case: the next range is another's.
+        let wait = self.take_wait();
         if end > *start {
             turn.ranges.push(Range {
                 connection,
                 start: *start,
                 end,
-                wait: self.take_wait(),
+                wait,
             });
             if let Some(connection) = self.connections.get_mut(connection) {
                 connection.has_range = true;
@@ -377,10 +384,15 @@ impl Owner {
         *start = end;
     }
 
-    /// Serves, one by one, the connections that need more than the common case, until none is listed.
+    /// Serves, one by one, the connections that need more than the common case, until none is listed. While the log is
+    /// behind they stay as they are.
     pub(super) fn serve_listed(&mut self, now: Now) {
         let mut rounds = std::mem::take(&mut self.listed);
         for index in rounds.drain(..) {
+            if self.gate.is_stuck() {
+                self.listed.push(index);
+                continue;
+            }
             if let Some(connection) = self.connections.get_mut(index) {
                 connection.listed = false;
                 if !connection.flush() {
@@ -492,7 +504,7 @@ impl Owner {
                 input.splice(begun..at, words);
                 at = begun;
             }
-            self.queue_behind(index, range_start, &mut turn.reply);
+            self.queue_behind(index, range_start, &mut turn.reply, false);
             self.end_range(index, &mut range_start, turn);
             if self.engine.world.has_news() {
                 self.deliver(index, turn, now);

@@ -8,7 +8,7 @@ use super::ahead::{Ahead, Sizes};
 use super::catalog::Listed;
 use super::counters::{Counters, Counts};
 use super::disk::Disk;
-use super::failure::{Fatal, ReadError};
+use super::failure::{EXIT_IO, EXIT_REFUSED, Fatal, ReadError};
 use super::files;
 use super::ids::{ClusterId, LogId, LogIndex, Position, ShardId};
 use super::lane::{Bounds, Lane, Wake};
@@ -67,6 +67,16 @@ pub enum StartError {
     Fatal(#[from] Fatal),
     #[error("cannot start a thread of the log: {0}")]
     Thread(std::io::Error),
+}
+
+impl StartError {
+    /// The code that the process ends with.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Homeless(_) => EXIT_REFUSED,
+            Self::Fatal(_) | Self::Thread(_) => EXIT_IO,
+        }
+    }
 }
 
 /// A running log.

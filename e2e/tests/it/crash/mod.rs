@@ -1,6 +1,9 @@
 //! Ends of the process that nobody planned, and directories that cannot be used.
 
+mod failing_disk;
 mod kill;
+mod refused;
+mod stalled;
 
 use ruvio_e2e::server::Server;
 
@@ -15,4 +18,10 @@ fn keeping(durability: &str, flags: &[&str]) -> anyhow::Result<Server> {
     let mut all = vec!["--durability", durability];
     all.extend(flags);
     Server::start(ruvio_e2e::server::Kind::Ruvio, &all)
+}
+
+/// The last line that a server said.
+fn last_words(server: &Server) -> String {
+    let log = server.log();
+    log.trim_end().lines().next_back().unwrap_or_default().to_owned()
 }
