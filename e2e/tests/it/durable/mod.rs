@@ -1,5 +1,6 @@
 //! What outlives the process, and what clients are told when it would not.
 
 mod full_disk;
+mod native;
 mod restart;
 mod synced;

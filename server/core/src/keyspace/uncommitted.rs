@@ -78,6 +78,17 @@ impl Uncommitted {
         self.wait.set(self.turn);
     }
 
+    /// A place to go back to with `forgo`.
+    #[inline]
+    pub fn mark(&self) -> u64 {
+        self.wait.get()
+    }
+
+    /// Nothing that ran since the mark is waited for.
+    pub fn forgo(&self, mark: u64) {
+        self.wait.set(mark);
+    }
+
     /// The turn that what ran since the last call depends on; zero: none.
     #[inline]
     pub fn take_wait(&self) -> u64 {

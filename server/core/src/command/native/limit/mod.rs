@@ -1,8 +1,8 @@
 //! `LIMIT` and `CL.THROTTLE`: whether a call may pass, and its charge if it does.
 //!
 //! One look-up a key; a charge rewrites the record where it stands. What is denied or only looked at changes
-//! nothing, so a flood of denied calls costs neither log nor replication. `NOWAIT` is read and asks for what
-//! is so anyway as long as replies do not wait for a commit.
+//! nothing, so a flood of denied calls costs neither log nor replication. With `NOWAIT` the
+//! answer does not wait for the charge to be committed, nor for those before it.
 
 mod multi;
 mod parse;
@@ -43,8 +43,12 @@ fn one(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     if end != args.len() {
         return Err(SYNTAX.into());
     }
+    let mark = x.db.shard.uncommitted.mark();
     let key = x.db.key(args.get(1));
     let verdict = charge(&mut x.db, key, clause.rule, clause.call)?;
+    if clause.nowait {
+        x.db.shard.uncommitted.forgo(mark);
+    }
     x.reply.array(5);
     row(x.reply, &verdict);
     Ok(())

@@ -12,9 +12,11 @@ const TWICE: Error = Error::new("ERR LIMIT MULTI names a key twice");
 
 pub(super) fn multi(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     let clauses = Clauses::new(args)?;
-    let mut denied = None;
+    let mark = x.db.shard.uncommitted.mark();
+    let (mut denied, mut nowait) = (None, true);
     for (index, clause) in clauses.clone().enumerate() {
         let clause = clause?;
+        nowait &= clause.nowait;
         let key = args.get(clause.key_at);
         let before = clauses.clone().take(index).flatten();
         if before.into_iter().any(|other| args.get(other.key_at) == key) {
@@ -26,6 +28,9 @@ pub(super) fn multi(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         }
     }
     if let Some((index, verdict)) = denied {
+        if nowait {
+            x.db.shard.uncommitted.forgo(mark);
+        }
         answer(x, index, &verdict);
         return Ok(());
     }
@@ -37,6 +42,10 @@ pub(super) fn multi(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         if least.is_none_or(|(_, other)| verdict.remaining < other.remaining) {
             least = Some((index, verdict));
         }
+    }
+    // One that has to be waited for makes all of them wait.
+    if nowait {
+        x.db.shard.uncommitted.forgo(mark);
     }
     if let Some((index, verdict)) = least {
         answer(x, index, &verdict);

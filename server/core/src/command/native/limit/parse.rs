@@ -76,6 +76,8 @@ pub(super) struct Clause {
     pub key_at: usize,
     pub rule: Rule,
     pub call: Call,
+    /// It is answered before it is committed.
+    pub nowait: bool,
 }
 
 /// A number from `min` to [`NUMBER_MAX`].
@@ -119,7 +121,6 @@ impl Clause {
                 peek = true;
                 at += 1;
             } else if fold::is(word, "NOWAIT") && !nowait {
-                // Replies that wait for nothing are sent at once anyway.
                 nowait = true;
                 at += 1;
             } else {
@@ -139,7 +140,13 @@ impl Clause {
             cost: cost.unwrap_or(1),
             peek,
         };
-        Ok((Self { key_at, rule, call }, at))
+        let clause = Self {
+            key_at,
+            rule,
+            call,
+            nowait,
+        };
+        Ok((clause, at))
     }
 }
 
