@@ -50,7 +50,7 @@ impl Painter {
         let state = self.state(wal, stopping)?;
         match policy::due(&state) {
             Some(due) => self
-                .run(wal)
+                .run(wal, stopping)
                 .with_context(|| format!("a run of the image ({due:?})")),
             None => Ok(()),
         }
@@ -97,12 +97,15 @@ impl Painter {
         Ok(())
     }
 
-    /// Takes in all that is durable, a shard after the other, and has the log forget it.
-    pub fn run(&self, wal: &Wal) -> anyhow::Result<()> {
+    /// Takes in all that is durable, a shard after the other, and has the log forget it. `urgent`: somebody waits
+    /// for it, and nobody is served any more.
+    pub fn run(&self, wal: &Wal, urgent: bool) -> anyhow::Result<()> {
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().name("image".into());
             let run = thread.spawn_scoped(scope, || {
-                priority::lower_thread();
+                if !urgent {
+                    priority::lower_thread();
+                }
                 self.shards().try_for_each(|shard| self.run_shard(wal, shard))
             })?;
             run.join()
