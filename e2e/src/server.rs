@@ -151,12 +151,18 @@ impl Server {
 
     /// Ends the process with a signal, and says how it ended.
     pub fn stop(&mut self, signal: &str) -> Result<ExitStatus> {
+        self.signal(signal)?;
+        self.wait()
+    }
+
+    /// Sends the process a signal.
+    pub fn signal(&self, signal: &str) -> Result<()> {
         let pid = self.child.id().to_string();
         let sent = Command::new("kill").args(["-s", signal, &pid]).status()?;
         if !sent.success() {
             bail!("kill -s {signal} {pid}: {sent}");
         }
-        self.wait()
+        Ok(())
     }
 
     /// Ends the process at once, as nothing can be prevented from it, and lets go what a tracer holds of it.

@@ -110,9 +110,19 @@ impl Lane {
     /// not written.
     fn end(&mut self, server: &mut Server) -> Result<()> {
         std::thread::sleep(Duration::from_millis(self.rng.u64(15..90)));
-        if self.rng.u8(..12) == 0 {
-            server.stop("TERM")?;
-            return Ok(());
+        match self.rng.u8(..12) {
+            0 => {
+                server.stop("TERM")?;
+                return Ok(());
+            }
+            // While it ends, which is when the image is made and the log forgets.
+            1 | 2 => {
+                server.signal("TERM")?;
+                std::thread::sleep(Duration::from_millis(self.rng.u64(..80)));
+                self.kills += 1;
+                return server.kill(None);
+            }
+            _ => {}
         }
         let mut frozen: Option<Frozen> = None;
         if self.rng.bool() {
