@@ -8,6 +8,7 @@ pub mod client;
 pub mod command_table;
 pub mod crash;
 pub mod differential;
+pub mod disk;
 pub mod mutate;
 pub mod resp;
 pub mod server;

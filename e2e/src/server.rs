@@ -6,12 +6,14 @@ use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
 use crate::client::Client;
+use crate::disk::Disk;
 use crate::resp::Value;
 use crate::tracer::Frozen;
 
@@ -42,12 +44,13 @@ pub struct Server {
 }
 
 /// What a server is started as, and started again.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Setup {
     kind: Kind,
     flags: Vec<String>,
-    /// It has a disk of its own, of this size.
+    /// It has a disk of its own, of this size, which is mounted when it starts for the first time.
     disk_bytes: Option<u64>,
+    disk: Option<Arc<Disk>>,
 }
 
 impl Setup {
@@ -56,21 +59,21 @@ impl Setup {
             kind,
             flags: flags.iter().map(|flag| flag.to_string()).collect(),
             disk_bytes: None,
+            disk: None,
         }
     }
 
-    /// The program that serves in `dir`. A disk of its own is one in memory that only the process sees.
+    /// The program that serves in `dir`.
     fn command(&self, addr: SocketAddr, dir: &Path) -> Result<Command> {
         let binary = binary(self.kind)?;
         let data = dir.join("data");
         std::fs::create_dir_all(&data)?;
-        let mut command = match self.disk_bytes {
+        let mut command = match &self.disk {
             None => Command::new(binary),
-            Some(bytes) => {
-                let mut command = Command::new("unshare");
-                let script = format!("mount -t tmpfs -o size={bytes} none \"$1\" && shift && exec \"$@\"");
-                command.args(["-Urm", "sh", "-c", &script, "sh"]);
-                command.arg(&data).arg(binary);
+            Some(disk) => {
+                let prefix = disk.prefix();
+                let mut command = Command::new(&prefix[0]);
+                command.args(&prefix[1..]).arg(binary);
                 command
             }
         };
@@ -133,6 +136,12 @@ impl Server {
     fn launch(setup: &Setup, dir: PathBuf) -> Result<Server> {
         let addr = free_address()?;
         let log = dir.join("log");
+        let mut setup = setup.clone();
+        if let (Some(bytes), None) = (setup.disk_bytes, &setup.disk) {
+            let data = dir.join("data");
+            std::fs::create_dir_all(&data)?;
+            setup.disk = Some(Arc::new(Disk::new(bytes, &data)?));
+        }
         let mut command = setup.command(addr, &dir)?;
         command
             .stdout(File::create(&log)?)
@@ -140,7 +149,6 @@ impl Server {
         let child = command
             .spawn()
             .with_context(|| format!("start {:?}", setup.kind))?;
-        let setup = setup.clone();
         Ok(Server {
             child,
             addr,
@@ -216,12 +224,9 @@ impl Server {
     /// Where it keeps its data; inside of its own disk, where it has one.
     pub fn data(&self) -> PathBuf {
         let data = self.dir.join("data");
-        match self.setup.disk_bytes {
+        match &self.setup.disk {
             None => data,
-            Some(_) => {
-                let inside = data.strip_prefix("/").unwrap_or(&data);
-                Path::new(&format!("/proc/{}/root", self.child.id())).join(inside)
-            }
+            Some(disk) => disk.seen(&data),
         }
     }
 

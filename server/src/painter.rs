@@ -10,9 +10,11 @@ use anyhow::Context;
 use ruvio_core::engine::Topology;
 use ruvio_core::image::window::Reach;
 use ruvio_server::image::policy::{self, State};
-use ruvio_server::image::{Image, Tail, priority};
+use ruvio_server::image::{Image, ImageError, Tail, priority};
 use ruvio_server::wal::{LogId, Room, ShardId, Wal};
 
+/// After a run that had no room, so long until the next.
+const ROOM_PAUSE: Duration = Duration::from_secs(5);
 /// The log is looked at this often.
 pub const LOOK: Duration = Duration::from_secs(1);
 
@@ -26,6 +28,8 @@ pub struct Painter {
     /// The log's length when it was last looked at, and since when it has been that.
     length: u64,
     since: Instant,
+    /// The disk was full: no run until then.
+    rests_until: Option<Instant>,
 }
 
 impl Painter {
@@ -37,6 +41,7 @@ impl Painter {
             seeds: vec![0; topology.shards.into()],
             length: 0,
             since: Instant::now(),
+            rests_until: None,
         }
     }
 
@@ -45,14 +50,20 @@ impl Painter {
         self.seeds[usize::from(shard)] = seed;
     }
 
-    /// Makes a run if one is due.
+    /// Makes a run if one is due. Without room for it the log keeps what it has, and there is another run later.
     pub fn look(&mut self, wal: &Wal, stopping: bool) -> anyhow::Result<()> {
         let state = self.state(wal, stopping)?;
-        match policy::due(&state) {
-            Some(due) => self
-                .run(wal, stopping)
-                .with_context(|| format!("a run of the image ({due:?})")),
-            None => Ok(()),
+        let rests = self.rests_until.is_some_and(|until| Instant::now() < until);
+        let Some(due) = policy::due(&state).filter(|_| stopping || !rests) else {
+            return Ok(());
+        };
+        match self.run(wal, stopping) {
+            Err(error) if is_full(&error) => {
+                tracing::warn!("the disk is full: there is no room for the next rows of the image");
+                self.rests_until = Some(Instant::now() + ROOM_PAUSE);
+                Ok(())
+            }
+            other => other.with_context(|| format!("a run of the image ({due:?})")),
         }
     }
 
@@ -142,4 +153,9 @@ impl Painter {
             }
         }
     }
+}
+
+fn is_full(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain();
+    causes.any(|cause| cause.downcast_ref().is_some_and(ImageError::is_full))
 }

@@ -84,7 +84,15 @@ impl Found {
     /// Opens the image beside the log, of so many shards. They must fit: what the log forgot is in the image.
     pub fn open_image(&self, shards: u16) -> anyhow::Result<Image> {
         let ids: Vec<ShardId> = (0..shards).map(ShardId).collect();
-        let image = Image::open(&self.claimed.directory.image(), &ids)?;
+        let folder = self.claimed.directory.image();
+        let image = match Image::open(&folder, &ids) {
+            // It needs little; without it nothing could be read.
+            Err(error) if error.is_full() => {
+                self.recovery.give_up_reserve().context("cannot make room")?;
+                Image::open(&folder, &ids)
+            }
+            other => other,
+        }?;
         for (shard, state) in self.recovery.shards() {
             let held = image.meta(*shard)?.map_or(0, |meta| meta.at.index);
             let purged = state.purged.index.0;

@@ -51,7 +51,7 @@ pub struct Writer {
     serial: u64,
     pub tally: Tally,
     /// Whether a refusal is all right.
-    pub may_be_refused: bool,
+    may_be_refused: bool,
 }
 
 /// Who waits for longer is waiting for a server that hangs.
@@ -71,6 +71,12 @@ impl Writer {
             tally: Tally::default(),
             may_be_refused: false,
         }
+    }
+
+    /// From here on the server may refuse writes.
+    pub fn may_be_refused(mut self) -> Self {
+        self.may_be_refused = true;
+        self
     }
 
     pub fn groups(&self) -> &[Group] {

@@ -17,6 +17,11 @@ pub const DEVIATIONS: &[Deviation] = &[
         holds: same_but_for_a_kept_count,
     },
     Deviation {
+        command: "MGET",
+        reason: "as GET",
+        holds: same_but_for_kept_counts,
+    },
+    Deviation {
         command: "SORT",
         reason: "ALPHA compares whole strings; Valkey's collation stops at the first zero byte",
         holds: same_but_for_zero_bytes,
@@ -38,6 +43,14 @@ fn same_but_for_a_kept_count(_: &[Vec<u8>], ours: &Value, theirs: &Value) -> boo
         _ => None,
     };
     registers(ours).is_some_and(|own| registers(theirs) == Some(own))
+}
+
+fn same_but_for_kept_counts(args: &[Vec<u8>], ours: &Value, theirs: &Value) -> bool {
+    let (Value::Array(own), Value::Array(other)) = (ours, theirs) else {
+        return false;
+    };
+    let same = |(own, other): (&Value, &Value)| own == other || same_but_for_a_kept_count(args, own, other);
+    own.len() == other.len() && own.iter().zip(other).all(same)
 }
 
 /// The same elements in another order, some of them with a zero byte.

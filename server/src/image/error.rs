@@ -24,6 +24,17 @@ pub enum ImageError {
 }
 
 impl ImageError {
+    /// The disk is full, which may pass.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::StorageFull,
+            // RocksDB tells it in words alone.
+            Self::Store(error) => error.as_ref().contains("No space left on device"),
+            Self::Window { source, .. } => source.to_string().contains("No space left on device"),
+            _ => false,
+        }
+    }
+
     /// The code that the process ends with.
     pub fn exit_code(&self) -> u8 {
         match self {

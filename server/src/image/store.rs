@@ -124,9 +124,30 @@ impl Image {
             });
         }
         let path = staging(&self.folder).join(format!("{}-{}.sst", name(shard), meta.at.index));
+        let added = self.add_file(shard, &path, |file| emit(gathered, entries, file).map_err(broken));
+        if added.is_err() {
+            // On a full disk what was staged takes room; otherwise the next start removes it.
+            let _ = fs::remove_file(&path);
+        }
+        let (counts, file_bytes) = added?;
+        Ok(Advanced {
+            meta,
+            reach,
+            counts,
+            file_bytes,
+        })
+    }
+
+    /// Writes a sorted file and takes it in; what `fill` says of it, and its size.
+    fn add_file(
+        &self,
+        shard: ShardId,
+        path: &Path,
+        fill: impl FnOnce(&mut SortedFile) -> Result<Counts, ImageError>,
+    ) -> Result<(Counts, u64), ImageError> {
         let mut file = SortedFile(SstFileWriter::create(&self.options));
-        file.0.open(&path)?;
-        let counts = emit(gathered, entries, &mut file).map_err(broken)?;
+        file.0.open(path)?;
+        let counts = fill(&mut file)?;
         file.0.finish()?;
         let file_bytes = file.0.file_size();
         let mut ingesting = IngestExternalFileOptions::default();
@@ -135,12 +156,7 @@ impl Image {
         ingesting.set_allow_blocking_flush(false);
         self.db
             .ingest_external_file_cf_opts(self.family(shard)?, &ingesting, vec![path])?;
-        Ok(Advanced {
-            meta,
-            reach,
-            counts,
-            file_bytes,
-        })
+        Ok((counts, file_bytes))
     }
 
     /// Merges all files of a shard into one order, and waits for it.

@@ -14,6 +14,7 @@ use super::failure::{Damage, ReadError, RecoverError};
 use super::ids::{ClusterId, LogId, LogIndex, Position, SHARDS_MAX, ShardId};
 use super::read::{Found, Head, SegmentReader};
 use super::record::{Bad, Kind};
+use super::room;
 use super::scan::Scan;
 use super::segment::{self, HEADER_BYTES, Header, Segment};
 use super::state::ShardState;
@@ -92,6 +93,11 @@ impl Recovery {
         let part = self.catalog.part(shard, last);
         let mut scan = Scan::new(&self.disk, self.cluster, part, at, Some((shard, last)), None);
         Ok(scan.next_entry()?.map(|entry| entry.id))
+    }
+
+    /// Gives back the room that was set aside; the log sets it aside again when it starts, if it can.
+    pub fn give_up_reserve(&self) -> io::Result<()> {
+        room::give_up(&*self.disk)
     }
 
     /// Whether and where the last segment's tail will be cut.

@@ -20,6 +20,14 @@ pub enum Room {
     Full,
 }
 
+/// Removes the reserve, if there is one.
+pub(super) fn give_up(disk: &dyn Disk) -> io::Result<()> {
+    match disk.remove(RESERVE) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 pub struct Reserve {
     disk: Arc<dyn Disk>,
     counters: Arc<Counters>,
@@ -77,10 +85,7 @@ impl Reserve {
     }
 
     fn remove(&self) -> io::Result<()> {
-        match self.disk.remove(RESERVE) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        give_up(&*self.disk)
     }
 
     /// Takes room ahead; false if there is none, and then the log is full.

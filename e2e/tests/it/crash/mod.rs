@@ -1,6 +1,7 @@
 //! Ends of the process that nobody planned, and directories that cannot be used.
 
 mod failing_disk;
+mod full_disk;
 mod kill;
 mod refused;
 mod stalled;
