@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -25,6 +26,8 @@ pub struct Node {
     pub loading: Loading,
     /// The log's figures, once it is at work.
     pub log: OnceLock<Watch>,
+    /// The image takes in what the log has.
+    pub paints: AtomicBool,
     /// Who loads, where the node keeps its data.
     pub keeper: OnceLock<SyncSender<Request>>,
 }
@@ -46,6 +49,7 @@ impl Node {
             stop: Notify::new(),
             loading: Loading::default(),
             log: OnceLock::new(),
+            paints: AtomicBool::new(false),
             keeper: OnceLock::new(),
         }
     }
@@ -151,6 +155,17 @@ impl Host for Process {
             entries: counts.entries,
             written_bytes: counts.bytes,
         })
+    }
+
+    fn make_image(&self) {
+        if let Some(keeper) = self.node.keeper.get() {
+            // One that is asked for already takes in the same.
+            let _ = keeper.try_send(Request::Paint);
+        }
+    }
+
+    fn makes_image(&self) -> bool {
+        self.node.paints.load(Ordering::Relaxed)
     }
 
     fn reload(&self) -> bool {

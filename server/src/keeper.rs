@@ -28,6 +28,8 @@ use super::storage::{Claimed, Found, Storage};
 pub enum Request {
     /// Everything anew from what is kept.
     Reload,
+    /// The image is to take in what the log has.
+    Paint,
     Stop,
 }
 
@@ -136,6 +138,11 @@ impl Work {
         loop {
             match requests.recv_timeout(painter::LOOK) {
                 Ok(Request::Reload) => self.reload(&storage, &mut painter)?,
+                Ok(Request::Paint) => {
+                    self.node.paints.store(true, Ordering::Relaxed);
+                    painter.run(&storage.wal, false)?;
+                    self.node.paints.store(false, Ordering::Relaxed);
+                }
                 Err(RecvTimeoutError::Timeout) => painter.look(&storage.wal, false)?,
                 Ok(Request::Stop) | Err(RecvTimeoutError::Disconnected) => break,
             }

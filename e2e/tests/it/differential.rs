@@ -28,8 +28,20 @@ fn replies_equal_valkey_s() {
     };
     let seed = number("RUVIO_DIFF_SEED", SEED);
     let commands = usize::try_from(number("RUVIO_DIFF_COMMANDS", COMMANDS as u64)).expect("fits");
-    let kind = Kind::under_test("RUVIO_DIFF_AGAINST");
-    let ours = Server::start(kind, &[]).expect("our server starts");
+    compare(Kind::under_test("RUVIO_DIFF_AGAINST"), &[], seed, commands);
+}
+
+/// The same with a log that replies wait for: other commands, and fewer.
+#[test]
+fn replies_that_wait_for_a_log_equal_valkey_s() {
+    for (nth, durability) in ["everysec", "always"].into_iter().enumerate() {
+        let flags = ["--durability", durability];
+        compare(Kind::Ruvio, &flags, SEED + 1 + nth as u64, COMMANDS / 4);
+    }
+}
+
+fn compare(kind: Kind, flags: &[&str], seed: u64, commands: usize) {
+    let ours = Server::start(kind, flags).expect("our server starts");
     let theirs = Server::start(Kind::Valkey, &[]).expect("Valkey starts");
     let mut rng = Rng::with_seed(seed);
     let mut told = BTreeSet::new();

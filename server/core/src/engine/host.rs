@@ -109,6 +109,14 @@ pub trait Host {
         None
     }
 
+    /// Has the image take in what the log has beyond it, in the background.
+    fn make_image(&self) {}
+
+    /// That is under way.
+    fn makes_image(&self) -> bool {
+        false
+    }
+
     /// Has the keyspace made anew from what is kept. `false`: there is nothing, or that is under way.
     fn reload(&self) -> bool {
         false

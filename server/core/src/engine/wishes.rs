@@ -100,6 +100,7 @@ impl Engine {
     fn note_saved(&mut self, now: Now) {
         self.world.saves.last_seconds = now.ms() / 1000;
         self.world.saves.count += 1;
+        self.world.host.make_image();
         for shard in self.shards_mut() {
             shard.stats.saved = shard.stats.changes;
         }

@@ -79,6 +79,9 @@ mod tests {
 
     #[test]
     fn what_configurations_for_others_say_is_done() {
+        assert_eq!(shown(""), "everysec yes everysec", "what is written is kept");
+        assert_eq!(shown("appendfsync always"), "always yes always");
+        assert_eq!(shown("appendonly no"), "memory no everysec");
         assert_eq!(shown("appendonly yes"), "everysec yes everysec");
         assert_eq!(shown("appendonly yes;appendfsync always"), "always yes always");
         assert_eq!(shown("appendfsync always;appendonly yes"), "always yes always");

@@ -28,7 +28,7 @@ macro_rules! options {
 
 options! {
     // The node.
-    Durability "durability" Kind::Choice(&["memory", "everysec", "always"]), "memory", FIXED.ours(),
+    Durability "durability" Kind::Choice(&["memory", "everysec", "always"]), "everysec", FIXED.ours(),
         "When a write is acknowledged: memory, once it is executed; everysec, once it survives the process; always, once it survives the machine.";
     Shards "shards" int(1, 1024), "1", FIXED.ours(),
         "Into how many shards the hash slots are divided.";
@@ -190,7 +190,7 @@ options! {
     // Files and replicas of other servers: accepted, since configurations have them.
     Save "save" Kind::Only(&[""], "there are no snapshots: durability says how writes are kept"), "", LIVE,
         "Points at which a snapshot is made.";
-    AppendOnly "appendonly" Kind::Flag, "no", FIXED.restated(),
+    AppendOnly "appendonly" Kind::Flag, "yes", FIXED.restated(),
         "Another way to say durability: no is memory, yes is what appendfsync says. Where durability is given it counts.";
     AppendFsync "appendfsync" Kind::Choice(&["everysec", "always", "no"]), "everysec", FIXED.restated(),
         "With appendonly yes: always is durability always; everysec and no are durability everysec.";

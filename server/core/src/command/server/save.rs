@@ -1,6 +1,7 @@
 //! What is kept on disk: saves, and waiting for what was written to be durable.
 //!
-//! The log has every change from the moment that it is acknowledged, so a save has only to make it durable.
+//! The log has every change from the moment that it is acknowledged, so a save has only to make it durable. Behind
+//! it the image takes in what the log has, so that the log may forget it.
 
 use crate::command::Args;
 use crate::error::{Error, NOT_AN_INTEGER, NOT_POSITIVE, SYNTAX};
@@ -51,7 +52,7 @@ pub(super) fn background_save(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     Ok(())
 }
 
-/// Nothing is rewritten: the log is made durable.
+/// Nothing is rewritten: the image takes the log's place.
 pub(super) fn background_rewrite(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
     check_keeps(x)?;
     x.world.wishes.save_in_background();

@@ -144,7 +144,7 @@ fn what_config_get_shows_can_be_set_again_where_valkey_allows_it() {
     let client = connect(&mut engine);
     for line in [
         "CONFIG SET port 6379",
-        "CONFIG SET durability memory",
+        "CONFIG SET durability everysec",
         "CONFIG SET dir ./data",
     ] {
         assert_eq!(run(&mut engine, client, line), "+OK\r\n", "{line}");

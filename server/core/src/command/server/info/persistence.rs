@@ -20,7 +20,7 @@ pub(super) fn persistence(x: &mut Exec<'_>, lines: &mut Lines) {
     lines.put("current_save_keys_total", 0);
     let stats = &x.db.shard.stats;
     lines.put("rdb_changes_since_last_save", stats.changes - stats.saved);
-    lines.put("rdb_bgsave_in_progress", 0);
+    lines.put("rdb_bgsave_in_progress", u8::from(world.host.makes_image()));
     lines.put("rdb_last_save_time", world.saves.last_seconds);
     lines.put("rdb_last_bgsave_status", "ok");
     lines.put(
@@ -33,7 +33,7 @@ pub(super) fn persistence(x: &mut Exec<'_>, lines: &mut Lines) {
     lines.put("rdb_last_load_keys_expired", 0);
     lines.put("rdb_last_load_keys_loaded", 0);
     lines.put("aof_enabled", u8::from(keeps));
-    lines.put("aof_rewrite_in_progress", 0);
+    lines.put("aof_rewrite_in_progress", u8::from(world.host.makes_image()));
     lines.put("aof_rewrite_scheduled", 0);
     lines.put("aof_last_rewrite_time_sec", -1);
     lines.put("aof_current_rewrite_time_sec", -1);
