@@ -72,7 +72,7 @@ fn test(durability: &str, flags: &[&str]) -> Result<()> {
     let mut writers: Vec<Writer> = (0..2)
         .map(|name| Writer::new(name, 3, fastrand::u64(..)).may_be_refused())
         .collect();
-    for round in 0..4 {
+    for round in 0..3 {
         let said = |server: &Server| format!("round {round}; its log:\n{}", server.log());
         write_for(&server, &mut writers, Duration::from_millis(100))?;
         fill(&server.data())?;
@@ -85,8 +85,7 @@ fn test(durability: &str, flags: &[&str]) -> Result<()> {
         ensure!(server.is_running(), "{}", said(&server));
         ensure!(server.client()?.say("PING")?.to_string() == "+PONG");
         server.kill(None)?;
-        // What the end of the process or a start gives back is taken, too.
-        fill(&server.data())?;
+        // It finds the room that the log had set aside; whoever takes that as well leaves nothing to open the image with.
         server.start_again().context("on a full disk")?;
         let mut client = server.client()?;
         for group in writers.iter().flat_map(Writer::groups) {
