@@ -63,4 +63,7 @@ pub const MISCONF: Error = Error::new(
     "MISCONF The disk that holds the log is full: commands that may modify the data set are refused until there is \
      room. Free space on it or enlarge the volume; reads go on, and what was acknowledged is safe.",
 );
+pub const NOT_LED: Error = Error::new(
+    "CLUSTERDOWN No node leads the shard of this key at the moment: nothing was done, and it is safe to try again",
+);
 pub const OOM: Error = Error::new("OOM command not allowed when used memory > 'maxmemory'.");

@@ -48,8 +48,13 @@ impl Engine {
     pub(super) fn spread_options(&mut self) {
         for place in 0..self.shard_count() {
             self.select_place(place);
-            self.world.spread_options(&mut self.shard);
+            self.follow_options();
         }
+    }
+
+    /// Has the shard at hand follow them.
+    pub(super) fn follow_options(&mut self) {
+        self.world.spread_options(&mut self.shard);
     }
 }
 

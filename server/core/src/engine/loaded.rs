@@ -6,20 +6,27 @@ use crate::keyspace::Shard;
 impl Engine {
     /// Takes filled shards, in order, for those that nobody was let near to. Who waits and watches goes on doing so.
     pub fn take_shards(&mut self, filled: Vec<Shard>) {
-        for (place, mut shard) in filled.into_iter().enumerate() {
-            self.select_place(place);
-            let here = &mut *self.shard;
-            std::mem::swap(&mut shard.interest, &mut here.interest);
-            std::mem::swap(&mut shard.uncommitted, &mut here.uncommitted);
-            shard.effects.switch(here.effects.on());
-            shard.expiry_cycle.enabled = here.expiry_cycle.enabled;
-            shard.expiry_cycle.suspended = here.expiry_cycle.suspended;
-            shard.stats = here.stats;
-            shard.clock_us = shard.clock_us.max(here.clock_us);
-            *here = shard;
+        for (place, shard) in filled.into_iter().enumerate() {
+            self.take_shard(place, shard);
         }
-        self.spread_options();
         self.world.obstacles.set(Obstacle::Loading, false);
+    }
+
+    /// The same for one of them. Its role stays what it was: `set_role` says when it may be looked at.
+    pub fn take_shard(&mut self, place: usize, mut shard: Shard) {
+        self.select_place(place);
+        let here = &mut *self.shard;
+        std::mem::swap(&mut shard.interest, &mut here.interest);
+        std::mem::swap(&mut shard.uncommitted, &mut here.uncommitted);
+        shard.effects.switch(here.effects.on());
+        shard.expiry_cycle.enabled = here.expiry_cycle.enabled;
+        shard.expiry_cycle.suspended = here.expiry_cycle.suspended;
+        shard.stats = here.stats;
+        shard.clock_us = shard.clock_us.max(here.clock_us);
+        shard.role = here.role;
+        shard.is_fresh = here.is_fresh;
+        *here = shard;
+        self.follow_options();
     }
 }
 

@@ -15,8 +15,9 @@ impl Engine {
 
     /// From now on changes yield effects, which `take_effects` has to take.
     pub fn log_changes(&mut self) {
+        self.world.logs_changes = true;
         for shard in self.shards_mut() {
-            shard.effects.switch(true);
+            shard.effects.switch(shard.role.leads());
             shard.uncommitted.switch_on();
         }
     }

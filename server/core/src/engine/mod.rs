@@ -28,6 +28,7 @@ mod paused;
 mod permission;
 pub mod product;
 mod remote;
+mod roles;
 mod room;
 #[cfg(test)]
 mod room_tests;
@@ -244,7 +245,7 @@ impl Engine {
         if !self.world.pause.holds_keys() {
             let now = self.shard.advance(now);
             let began_us = self.world.host.clock_us();
-            if !self.world.must_not_change() {
+            if !self.world.must_not_change() && self.shard.role.leads() {
                 more = self.shard.expire_slice(now);
                 let expired_us = self.world.note_event("expire-cycle", now, began_us);
                 more |= self.make_room_in_tick(now);

@@ -1,4 +1,5 @@
-//! What keeps commands of everybody from running: no memory, no room in the log, a keyspace that is not there yet.
+//! What keeps commands of everybody from running: no memory, no room in the log, a keyspace that is not there yet,
+//! a shard that another node leads.
 //!
 //! Invariant: while there is none of it a command pays one test for all of them (`World::is_calm`).
 
@@ -17,6 +18,8 @@ pub enum Obstacle {
     LogFull = 2,
     /// The keyspace is being filled with what the node kept.
     Loading = 4,
+    /// The shard at hand does not lead here (see `roles`).
+    Roles = 8,
 }
 
 /// Those that there are now.
@@ -58,7 +61,7 @@ impl Engine {
         }
         self.world.obstacles.set(Obstacle::LogFull, is_full);
         self.shards_mut()
-            .for_each(|shard| shard.expiry_cycle.suspended = is_full);
+            .for_each(|shard| shard.expiry_cycle.suspended = is_full || !shard.role.leads());
     }
 
     /// Before all that costs or changes something: a write that the log has no room for.

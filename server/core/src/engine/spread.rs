@@ -119,6 +119,7 @@ impl Engine {
             self.bench.selected = place;
             let topology = self.world.topology;
             self.world.shard_at_hand = topology.me + place as u16 * topology.owners;
+            self.note_role();
         }
     }
 
@@ -157,6 +158,14 @@ impl Engine {
         let key = blocked.and_then(|blocked| blocked.keys.view().try_get(0));
         if let Some(shard) = key.map(|key| self.world.topology.shard_of_key(key)) {
             self.select(shard);
+        }
+    }
+
+    /// That of a place, wherever it is; `None` for a place that this owner does not have.
+    pub(super) fn shard_of_place(&mut self, place: usize) -> Option<&mut Shard> {
+        match self.bench.places.get_mut(place)? {
+            Some(shard) => Some(shard),
+            None => Some(&mut self.shard),
         }
     }
 

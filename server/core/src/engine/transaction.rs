@@ -6,6 +6,7 @@
 //! who watches what; a session hears of the first change to any of its keys and then watches nothing more.
 
 use super::dispatch::Standing;
+use super::roles::concerns_keys;
 use super::session::{ClientId, Session};
 use super::{Engine, World};
 use crate::command::spec::Flags;
@@ -38,6 +39,8 @@ pub struct Transaction {
     flags: Flags,
     /// One of them needs the keyspace to be there.
     looks: bool,
+    /// One of them is about keys.
+    touches: bool,
     queue_bytes: usize,
     watched: Vec<Watched>,
     watched_bytes: usize,
@@ -53,6 +56,7 @@ impl Transaction {
         self.queue_bytes += args.size() + size_of::<Queued>();
         self.flags = self.flags | entry.flags;
         self.looks |= !entry.flags.has(Flags::LOADING);
+        self.touches |= concerns_keys(entry);
         self.count += 1;
         self.queue.push(Queued {
             command: entry.id,
@@ -71,6 +75,7 @@ impl Transaction {
         self.count = 0;
         self.flags = Flags::none();
         self.looks = false;
+        self.touches = false;
         self.queue_bytes = 0;
     }
 
@@ -134,6 +139,11 @@ impl Session {
     /// Whether this is the `EXEC` of a transaction with a command that must not run while the keyspace is loaded.
     pub(super) fn exec_would_look(&self, entry: &Entry) -> bool {
         is_exec(entry) && self.transaction.as_ref().is_some_and(|t| t.looks)
+    }
+
+    /// Whether this is the `EXEC` of a transaction with a command about keys.
+    pub(super) fn exec_would_touch(&self, entry: &Entry) -> bool {
+        is_exec(entry) && self.transaction.as_ref().is_some_and(|t| t.touches)
     }
 
     /// Whether this is the `EXEC` of a transaction with a command of one of these flags in it.

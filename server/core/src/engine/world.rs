@@ -100,6 +100,8 @@ pub struct World {
     pub host: Box<dyn Host>,
     pub(super) memory: MemoryMarks,
     pub obstacles: Obstacles,
+    /// Changes of shards that lead yield effects.
+    pub(super) logs_changes: bool,
     pub saves: Saves,
     pub wishes: Wishes,
     pub(super) stopwatch: Stopwatch,
@@ -135,6 +137,7 @@ impl World {
             host,
             memory: MemoryMarks::default(),
             obstacles: Obstacles::default(),
+            logs_changes: false,
             saves: Saves::default(),
             wishes: Wishes::default(),
             stopwatch: Stopwatch::default(),

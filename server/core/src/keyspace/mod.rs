@@ -20,6 +20,7 @@ mod hash_and_set;
 pub mod interest;
 mod kinds;
 pub mod limits;
+mod role;
 mod strings;
 mod transfer;
 mod uncommitted;
@@ -37,6 +38,7 @@ pub use hash_and_set::Finished;
 pub use interest::Interest;
 pub use kinds::{Type, kind};
 pub use limits::Limits;
+pub use role::Role;
 pub use strings::OpenString;
 pub use uncommitted::Uncommitted;
 
@@ -103,6 +105,10 @@ pub struct Shard {
     /// Indexes of what was flushed, to be freed likewise.
     flushed_names: Vec<NameTable>,
     random: u64,
+    /// Whether commands run on it: `Engine::set_role` changes it.
+    pub role: Role,
+    /// It follows, and is not further behind its leader than a read of it may be.
+    pub is_fresh: bool,
 }
 
 impl Shard {
@@ -138,6 +144,8 @@ impl Shard {
             hint: Hint::NONE,
             flushed_names: Vec::new(),
             random: random | 1,
+            role: Role::default(),
+            is_fresh: false,
         }
     }
 
