@@ -10,13 +10,16 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use ruvio_core::engine::{CpuTimes, Host, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts};
+use ruvio_core::engine::{
+    CpuTimes, Host, ImageRuns, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts,
+};
 use ruvio_server::wal::Watch;
 use tikv_jemalloc_ctl::thread::{ThreadLocal, allocatedp, deallocatedp};
 use tokio::sync::Notify;
 
 use super::keeper::Request;
 use super::loading::Loading;
+use super::runs::Runs;
 
 /// What all threads of the process share.
 pub struct Node {
@@ -27,7 +30,9 @@ pub struct Node {
     /// The log's figures, once it is at work.
     pub log: OnceLock<Watch>,
     /// The image takes in what the log has.
-    pub paints: AtomicBool,
+    pub runs: Runs,
+    /// At its end the node is to have an image of everything.
+    pub ends_with_image: AtomicBool,
     /// Who loads, where the node keeps its data.
     pub keeper: OnceLock<SyncSender<Request>>,
 }
@@ -49,7 +54,8 @@ impl Node {
             stop: Notify::new(),
             loading: Loading::default(),
             log: OnceLock::new(),
-            paints: AtomicBool::new(false),
+            runs: Runs::default(),
+            ends_with_image: AtomicBool::new(false),
             keeper: OnceLock::new(),
         }
     }
@@ -102,7 +108,8 @@ impl Host for Process {
         }
     }
 
-    fn shut_down(&self) {
+    fn shut_down(&self, with_image: bool) {
+        self.node.ends_with_image.fetch_or(with_image, Ordering::Relaxed);
         self.node.stop.notify_one();
     }
 
@@ -157,15 +164,17 @@ impl Host for Process {
         })
     }
 
-    fn make_image(&self) {
+    fn make_image(&self, urgent: bool) -> u64 {
+        let number = self.node.runs.want(urgent);
         if let Some(keeper) = self.node.keeper.get() {
-            // One that is asked for already takes in the same.
-            let _ = keeper.try_send(Request::Paint);
+            // Who has something else to do looks afterwards.
+            let _ = keeper.try_send(Request::Look);
         }
+        number
     }
 
-    fn makes_image(&self) -> bool {
-        self.node.paints.load(Ordering::Relaxed)
+    fn image_runs(&self) -> ImageRuns {
+        self.node.runs.figures()
     }
 
     fn reload(&self) -> bool {

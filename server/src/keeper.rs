@@ -28,8 +28,8 @@ use super::storage::{Claimed, Found, Storage};
 pub enum Request {
     /// Everything anew from what is kept.
     Reload,
-    /// The image is to take in what the log has.
-    Paint,
+    /// A run of the image is wanted.
+    Look,
     Stop,
 }
 
@@ -138,17 +138,16 @@ impl Work {
         loop {
             match requests.recv_timeout(painter::LOOK) {
                 Ok(Request::Reload) => self.reload(&storage, &mut painter)?,
-                Ok(Request::Paint) => {
-                    self.node.paints.store(true, Ordering::Relaxed);
-                    painter.run(&storage.wal, false)?;
-                    self.node.paints.store(false, Ordering::Relaxed);
-                }
-                Err(RecvTimeoutError::Timeout) => painter.look(&storage.wal, false)?,
+                Ok(Request::Look) | Err(RecvTimeoutError::Timeout) => {}
                 Ok(Request::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if painter.look(&storage.wal)? {
+                // Those who waited for it.
+                self.inboxes.iter().for_each(|inbox| inbox.ring());
             }
         }
         // So that the next start has little to replay.
-        painter.look(&storage.wal, true)?;
+        painter.look_at_end(&storage.wal)?;
         Ok(Some(storage))
     }
 
@@ -156,7 +155,7 @@ impl Work {
     fn load(&self, claimed: Claimed) -> anyhow::Result<Option<(Storage, Painter)>> {
         let found = Found::read(claimed)?;
         let image = found.open_image(self.topology.shards)?;
-        let mut painter = Painter::new(image, self.topology, found.log_folder());
+        let mut painter = Painter::new(image, self.topology, found.log_folder(), Arc::clone(&self.node));
         self.node.loading.begin(found.recovery().bytes());
         let Some(loads) = self.fill(&painter.image, || found.recovery().entries())? else {
             return Ok(None);
@@ -268,7 +267,6 @@ impl Work {
         let (mut count, mut bytes, mut looked) = (0_u64, 0, 0);
         while let Some(entry) = entries.next_entry()? {
             bytes += entry.end.offset.saturating_sub(entry.at.offset);
-            count += 1;
             if bytes - looked >= LOOK_BYTES {
                 looked = bytes;
                 self.node.loading.note(bytes);
@@ -289,6 +287,7 @@ impl Work {
                 continue;
             }
             held[nth] = entry.id.index.0;
+            count += 1;
             let shard = &mut shards[nth];
             for decoded in Decoder::new(entry.payload) {
                 let (db, effect) = decoded.with_context(place)?;

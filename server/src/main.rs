@@ -9,6 +9,7 @@ mod logging;
 mod owner;
 mod owners;
 mod painter;
+mod runs;
 mod storage;
 
 use std::io::Write;

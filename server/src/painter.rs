@@ -4,6 +4,8 @@
 //! the image, so it is never ahead of the log.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -11,7 +13,9 @@ use ruvio_core::engine::Topology;
 use ruvio_core::image::window::Reach;
 use ruvio_server::image::policy::{self, State};
 use ruvio_server::image::{Image, ImageError, Tail, priority};
-use ruvio_server::wal::{LogId, Room, ShardId, Wal};
+use ruvio_server::wal::{LogId, LogIndex, Room, ShardId, Wal};
+
+use super::host::Node;
 
 /// After a run that had no room, so long until the next.
 const ROOM_PAUSE: Duration = Duration::from_secs(5);
@@ -30,10 +34,11 @@ pub struct Painter {
     since: Instant,
     /// The disk was full: no run until then.
     rests_until: Option<Instant>,
+    node: Arc<Node>,
 }
 
 impl Painter {
-    pub fn new(image: Image, topology: Topology, log: PathBuf) -> Self {
+    pub fn new(image: Image, topology: Topology, log: PathBuf, node: Arc<Node>) -> Self {
         Self {
             image,
             topology,
@@ -42,6 +47,7 @@ impl Painter {
             length: 0,
             since: Instant::now(),
             rests_until: None,
+            node,
         }
     }
 
@@ -50,20 +56,44 @@ impl Painter {
         self.seeds[usize::from(shard)] = seed;
     }
 
-    /// Makes a run if one is due. Without room for it the log keeps what it has, and there is another run later.
-    pub fn look(&mut self, wal: &Wal, stopping: bool) -> anyhow::Result<()> {
-        let state = self.state(wal, stopping)?;
+    /// Makes a run if one is wanted or due; whether there was one. Without room for it the log keeps what it has, and
+    /// there is another run later.
+    pub fn look(&mut self, wal: &Wal) -> anyhow::Result<bool> {
+        if self.node.runs.is_wanted() {
+            let urgent = self.node.runs.take_urgent();
+            return self.try_run(wal, urgent, "somebody asked for it").map(|()| true);
+        }
         let rests = self.rests_until.is_some_and(|until| Instant::now() < until);
-        let Some(due) = policy::due(&state).filter(|_| stopping || !rests) else {
-            return Ok(());
+        let state = self.state(wal, false)?;
+        let Some(due) = policy::due(&state).filter(|_| !rests) else {
+            return Ok(false);
         };
-        match self.run(wal, stopping) {
+        self.try_run(wal, false, &format!("{due:?}")).map(|()| true)
+    }
+
+    /// The last look, when nobody is served any more.
+    pub fn look_at_end(&mut self, wal: &Wal) -> anyhow::Result<()> {
+        let state = self.state(wal, true)?;
+        if self.node.ends_with_image.load(Ordering::Relaxed) || policy::due(&state).is_some() {
+            self.try_run(wal, true, "the node ends")?;
+        }
+        Ok(())
+    }
+
+    fn try_run(&mut self, wal: &Wal, urgent: bool, why: &str) -> anyhow::Result<()> {
+        let node = Arc::clone(&self.node);
+        let run = node.runs.begin();
+        match self.run(wal, urgent) {
+            Ok(()) => {
+                run.succeed();
+                Ok(())
+            }
             Err(error) if is_full(&error) => {
                 tracing::warn!("the disk is full: there is no room for the next rows of the image");
                 self.rests_until = Some(Instant::now() + ROOM_PAUSE);
                 Ok(())
             }
-            other => other.with_context(|| format!("a run of the image ({due:?})")),
+            other => other.with_context(|| format!("a run of the image ({why})")),
         }
     }
 
@@ -108,33 +138,45 @@ impl Painter {
         Ok(())
     }
 
-    /// Takes in all that is durable, a shard after the other, and has the log forget it. `urgent`: somebody waits
-    /// for it, and nobody is served any more.
-    pub fn run(&self, wal: &Wal, urgent: bool) -> anyhow::Result<()> {
+    /// Takes in all that is durable when it begins, a shard after the other, and has the log forget it. `urgent`:
+    /// somebody waits for it.
+    fn run(&self, wal: &Wal, urgent: bool) -> anyhow::Result<()> {
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().name("image".into());
             let run = thread.spawn_scoped(scope, || {
                 if !urgent {
                     priority::lower_thread();
                 }
-                self.shards().try_for_each(|shard| self.run_shard(wal, shard))
+                // What is written meanwhile is for the next run: else one would not end while clients write.
+                let goals: Vec<_> = self
+                    .shards()
+                    .map(|shard| (shard, self.durable(wal, shard)))
+                    .collect();
+                goals
+                    .into_iter()
+                    .try_for_each(|(shard, goal)| self.run_shard(wal, shard, goal))
             })?;
             run.join()
                 .unwrap_or_else(|_| anyhow::bail!("the image's thread panicked"))
         })
     }
 
-    fn run_shard(&self, wal: &Wal, shard: ShardId) -> anyhow::Result<()> {
+    fn durable(&self, wal: &Wal, shard: ShardId) -> LogIndex {
+        let lane = wal.lane(self.topology.owner_of(shard.0).into());
+        lane.progress(shard)
+            .map_or(LogIndex::default(), |progress| progress.durable.0)
+    }
+
+    fn run_shard(&self, wal: &Wal, shard: ShardId, goal: LogIndex) -> anyhow::Result<()> {
         let began = Instant::now();
         let lane = wal.lane(self.topology.owner_of(shard.0).into());
         loop {
             let from = self.image.meta(shard)?.map_or(0, |meta| meta.at.index);
-            let durable = lane.progress(shard).map_or(0, |progress| progress.durable.0.0);
-            if durable <= from {
+            if goal.0 <= from {
                 return Ok(());
             }
-            let scan = wal.entries(shard, ruvio_server::wal::LogIndex(from + 1))?;
-            let mut tail = Tail::new(scan, self.log.clone(), ruvio_server::wal::LogIndex(durable));
+            let scan = wal.entries(shard, LogIndex(from + 1))?;
+            let mut tail = Tail::new(scan, self.log.clone(), goal);
             let seed = self.seeds[usize::from(shard.0)];
             let mut reach = Reach::Full;
             while reach == Reach::Full {

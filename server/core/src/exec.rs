@@ -85,6 +85,8 @@ pub enum Await {
     Keys,
     /// The log has made durable all that was executed so far.
     Sync,
+    /// The image holds all that was executed so far, or could not be made.
+    Image,
     /// The keyspace has been made anew from what is kept.
     Reload,
 }

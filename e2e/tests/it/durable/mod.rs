@@ -3,4 +3,5 @@
 mod full_disk;
 mod native;
 mod restart;
+mod saved;
 mod synced;

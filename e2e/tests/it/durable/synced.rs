@@ -47,10 +47,8 @@ fn who_waits_for_the_disk_hastens_it() -> Result<()> {
         }
         let each = began.elapsed() / (2 * CLIENTS * ROUNDS) as u32;
         assert!(each < Duration::from_millis(300), "{each:?} each");
-        assert_eq!(
-            server.info("persistence", "rdb_saves")?,
-            (CLIENTS * ROUNDS).to_string()
-        );
+        let saves: usize = server.info("persistence", "rdb_saves")?.parse()?;
+        assert!(saves >= CLIENTS * ROUNDS, "{saves} runs");
         assert_eq!(server.info("persistence", "rdb_changes_since_last_save")?, "0");
         // Of several that wait at once each is answered.
         for client in &mut clients {

@@ -62,6 +62,26 @@ pub struct LogFigures {
     pub written_bytes: u64,
 }
 
+/// Runs of the image, each of which takes in what the log has. They are numbered from one.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct ImageRuns {
+    /// The last that began, and the last that ended.
+    pub begun: u64,
+    pub ended: u64,
+    /// The last that did what it was to do.
+    pub succeeded: u64,
+    /// Of the last that ended.
+    pub took_seconds: u64,
+    /// Of the one under way.
+    pub runs_seconds: u64,
+}
+
+impl ImageRuns {
+    pub fn is_under_way(&self) -> bool {
+        self.begun > self.ended
+    }
+}
+
 /// The process around the core. What a test has no use for does nothing unless it says otherwise.
 pub trait Host {
     fn facts(&self) -> ProcessFacts {
@@ -72,8 +92,8 @@ pub trait Host {
         CpuTimes::default()
     }
 
-    /// Ends the process as a signal would.
-    fn shut_down(&self) {}
+    /// Ends the process as a signal would; with an image of all that was executed, if that is asked for.
+    fn shut_down(&self, _with_image: bool) {}
 
     /// Makes room for that many connections, or says how many are possible.
     fn reserve_clients(&self, _count: usize) -> Result<(), usize> {
@@ -109,12 +129,14 @@ pub trait Host {
         None
     }
 
-    /// Has the image take in what the log has beyond it, in the background.
-    fn make_image(&self) {}
+    /// Has the image take in what the log has beyond it, in the background. The number of a run that begins after
+    /// this. `urgent`: somebody waits for it.
+    fn make_image(&self, _urgent: bool) -> u64 {
+        0
+    }
 
-    /// That is under way.
-    fn makes_image(&self) -> bool {
-        false
+    fn image_runs(&self) -> ImageRuns {
+        ImageRuns::default()
     }
 
     /// Has the keyspace made anew from what is kept. `false`: there is nothing, or that is under way.

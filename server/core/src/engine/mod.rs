@@ -51,7 +51,7 @@ mod wishes;
 mod world;
 
 pub use figures::{Cycles, MemoryUsage, Rates};
-pub use host::{CpuTimes, Host, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts};
+pub use host::{CpuTimes, Host, ImageRuns, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts};
 pub use identity::Identity;
 pub use join::How;
 pub use obstacles::{Obstacle, Obstacles};

@@ -284,7 +284,7 @@ impl Engine {
                 self.select_place(place);
                 self.shard.stats = ShardStats {
                     changes: self.shard.stats.changes,
-                    saved: self.shard.stats.saved,
+                    kept: self.shard.stats.kept,
                     ..ShardStats::default()
                 };
             }

@@ -1,19 +1,28 @@
-//! Commands that wait for something of the whole node: for the log to be durable up to them (`SAVE`, `WAITAOF`),
-//! or for the keyspace to be made anew (`DEBUG RELOAD`). The server takes their wishes and says when they came true.
+//! Commands that wait for something of the whole node: for the log to be durable up to them (`WAITAOF`), for the
+//! image to hold all of that (`SAVE`), or for the keyspace to be made anew (`DEBUG RELOAD`). The server takes their
+//! wishes and says when they came true.
 //!
 //! Invariant: a wish is taken after the changes of its turn, and those before it, were handed to the log.
+//! Invariant: what counts as saved is in the image; a change that came while a run was under way does not.
 
 use super::session::ClientId;
 use super::{Engine, World};
-use crate::command::COMMANDS;
 use crate::exec::{Await, Now};
 
-/// That all which was executed before it be durable.
+/// That all which was executed before it be durable, and then be in the image as well.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wish {
     /// Nobody waits for the answer of a background save.
     client: ClientId,
     number: u64,
+    pub for_image: bool,
+}
+
+impl Wish {
+    /// Somebody waits for it.
+    pub fn is_urgent(&self) -> bool {
+        self.client != ClientId::NONE
+    }
 }
 
 #[derive(Default)]
@@ -28,16 +37,19 @@ impl Wishes {
     /// A wait begins: its number.
     pub(super) fn note_wait(&mut self, client: ClientId, awaits: Await) -> u64 {
         self.last += 1;
-        if awaits == Await::Sync {
-            let number = self.last;
-            self.new.push(Wish { client, number });
+        if matches!(awaits, Await::Sync | Await::Image) {
+            self.new.push(Wish {
+                client,
+                number: self.last,
+                for_image: awaits == Await::Image,
+            });
         }
         self.last
     }
 
     /// A save that nobody waits for.
     pub fn save_in_background(&mut self) {
-        self.note_wait(ClientId::NONE, Await::Sync);
+        self.note_wait(ClientId::NONE, Await::Image);
     }
 }
 
@@ -52,21 +64,13 @@ impl World {
 }
 
 impl Engine {
-    /// The log is durable up to the wish.
+    /// The wish came true, or for one that is for the image: it cannot, as `end_image_run` was told.
     pub fn fulfil(&mut self, wish: Wish, now: Now) {
-        if wish.client == ClientId::NONE {
-            self.note_saved(now);
-            return;
-        }
         let session = self.world.sessions.get(wish.client);
         let waiting = session.and_then(|session| session.blocked.as_ref());
-        let Some(waiting) = waiting.filter(|waiting| waiting.number == wish.number) else {
-            return;
-        };
-        if COMMANDS.get(waiting.command).full_name == "save" {
-            self.note_saved(now);
+        if waiting.is_some_and(|waiting| waiting.number == wish.number) {
+            self.answer_wait(wish.client, now);
         }
-        self.answer_wait(wish.client, now);
     }
 
     /// The keyspace was made anew. Who asked for it before `number` was the last wait is answered.
@@ -97,12 +101,38 @@ impl Engine {
         }
     }
 
-    fn note_saved(&mut self, now: Now) {
-        self.world.saves.last_seconds = now.ms() / 1000;
-        self.world.saves.count += 1;
-        self.world.host.make_image();
+    /// All changes so far were handed to the log.
+    pub fn note_logged(&mut self) {
         for shard in self.shards_mut() {
-            shard.stats.saved = shard.stats.changes;
+            shard.stats.kept.logged = shard.stats.changes;
+        }
+    }
+
+    /// What was noted so is durable.
+    pub fn note_durable(&mut self) {
+        for shard in self.shards_mut() {
+            shard.stats.kept.durable = shard.stats.kept.logged;
+        }
+    }
+
+    /// A run of the image began. It takes in what is durable, so that much at the least.
+    pub fn begin_image_run(&mut self) {
+        for shard in self.shards_mut() {
+            shard.stats.kept.begun = shard.stats.kept.durable;
+        }
+    }
+
+    /// The run that began last has ended. `has_failed`: the last that did; `succeeded`: one did what it was to do.
+    pub fn end_image_run(&mut self, has_failed: bool, succeeded: bool, now: Now) {
+        let saves = &mut self.world.saves;
+        saves.has_failed = has_failed;
+        if !succeeded {
+            return;
+        }
+        saves.last_seconds = now.ms() / 1000;
+        saves.count += 1;
+        for shard in self.shards_mut() {
+            shard.stats.kept.saved = shard.stats.kept.begun;
         }
     }
 }
@@ -168,31 +198,72 @@ mod tests {
         assert!(!engine.world.has_wishes());
     }
 
+    /// As the server does it: durable, a run, its end.
+    fn make_image(engine: &mut Engine, has_failed: bool, now_ms: u64) {
+        let now = Now::from_ms(now_ms);
+        engine.note_logged();
+        engine.note_durable();
+        engine.begin_image_run();
+        engine.end_image_run(has_failed, !has_failed, now);
+        for wish in engine.world.take_wishes() {
+            assert!(wish.for_image);
+            engine.fulfil(wish, now);
+        }
+    }
+
     #[test]
-    fn saves_are_counted_once_the_log_is_durable() {
+    fn a_save_is_answered_once_the_image_has_everything() {
         let mut engine = keeping();
         let client = connect(&mut engine);
         run(&mut engine, client, "SET k v");
         assert_eq!(run(&mut engine, client, "SAVE"), "");
         assert_eq!(run_at(&mut engine, client, "LASTSAVE", NOW_MS), ":0\r\n");
-        let saved_ms = NOW_MS + 5000;
-        for wish in engine.world.take_wishes() {
-            engine.fulfil(wish, Now::from_ms(saved_ms));
-        }
+        make_image(&mut engine, false, NOW_MS + 5000);
         assert_eq!(received(&mut engine, client), "+OK\r\n");
-        assert_eq!(
-            run(&mut engine, client, "LASTSAVE"),
-            format!(":{}\r\n", saved_ms / 1000)
-        );
-        assert_eq!(engine.shard.stats.saved, 1);
+        let last_save = format!(":{}\r\n", (NOW_MS + 5000) / 1000);
+        assert_eq!(run(&mut engine, client, "LASTSAVE"), last_save);
+        assert_eq!(engine.shard.stats.kept.saved, 1);
         assert_eq!(
             run(&mut engine, client, "BGSAVE"),
             "+Background saving started\r\n"
         );
         assert_eq!(engine.world.saves.count, 1);
-        for wish in engine.world.take_wishes() {
-            engine.fulfil(wish, Now::from_ms(saved_ms));
-        }
+        make_image(&mut engine, false, NOW_MS + 5000);
         assert_eq!(engine.world.saves.count, 2);
+    }
+
+    #[test]
+    fn an_image_without_room_is_no_save() {
+        let mut engine = keeping();
+        let client = connect(&mut engine);
+        run(&mut engine, client, "SET k v");
+        assert_eq!(run(&mut engine, client, "SAVE"), "");
+        make_image(&mut engine, true, NOW_MS + 5000);
+        assert!(received(&mut engine, client).starts_with("-ERR the image could not be made"));
+        assert_eq!(run(&mut engine, client, "SHUTDOWN SAVE"), "");
+        make_image(&mut engine, true, NOW_MS + 5000);
+        assert_eq!(
+            received(&mut engine, client),
+            "-ERR Errors trying to SHUTDOWN. Check logs.\r\n"
+        );
+        assert_eq!(run(&mut engine, client, "LASTSAVE"), ":0\r\n");
+        assert_eq!(engine.shard.stats.kept.saved, 0);
+    }
+
+    #[test]
+    fn what_changes_while_a_run_is_under_way_is_not_saved_by_it() {
+        let mut engine = keeping();
+        let client = connect(&mut engine);
+        run(&mut engine, client, "SET a 1");
+        engine.note_logged();
+        run(&mut engine, client, "SET b 1");
+        engine.note_durable();
+        engine.begin_image_run();
+        run(&mut engine, client, "SET c 1");
+        engine.note_logged();
+        engine.note_durable();
+        engine.end_image_run(false, true, NOW);
+        let kept = engine.shard.stats.kept;
+        assert_eq!((engine.shard.stats.changes, kept.saved), (3, 1));
     }
 }

@@ -35,6 +35,8 @@ pub struct Saves {
     /// The last one, or the start. Unix seconds.
     pub last_seconds: u64,
     pub count: u64,
+    /// The last one failed.
+    pub has_failed: bool,
 }
 
 /// Calls and time of one command. Microseconds.

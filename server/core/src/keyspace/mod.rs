@@ -63,8 +63,19 @@ pub struct ShardStats {
     pub expired: u64,
     pub expired_fields: u64,
     pub evicted: u64,
-    /// Changes to keys since the start, and those of them that were there when it was last saved.
+    /// Changes to keys since the start.
     pub changes: u64,
+    pub kept: Kept,
+}
+
+/// How many of a shard's changes are how far on their way into the image. None is ahead of the one before it.
+#[derive(Default, Clone, Copy, Debug)]
+pub struct Kept {
+    /// Handed to the log, when that was last looked at; durable since then; in the run of the image that began
+    /// last; in the image.
+    pub logged: u64,
+    pub durable: u64,
+    pub begun: u64,
     pub saved: u64,
 }
 

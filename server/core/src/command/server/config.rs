@@ -87,7 +87,7 @@ fn reset_stat(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
     let before = x.db.shard.stats;
     x.db.shard.stats = ShardStats {
         changes: before.changes,
-        saved: before.saved,
+        kept: before.kept,
         ..ShardStats::default()
     };
     x.reply.ok();

@@ -1,8 +1,9 @@
 //! Short commands about the server: its time, its role, its end, and watching it.
 
 use crate::command::Args;
+use crate::engine::Obstacle;
 use crate::error::{Error, SYNTAX};
-use crate::exec::{Exec, Outcome};
+use crate::exec::{Await, Exec, Outcome};
 use crate::text::fold;
 
 pub(super) fn time(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
@@ -27,7 +28,10 @@ pub(super) fn monitor(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
     Ok(())
 }
 
-/// `NOSAVE` keeps what the log has all the same: there is nothing else to save.
+const NOT_SAVED: Error = Error::new("ERR Errors trying to SHUTDOWN. Check logs.");
+
+/// `SAVE` wants an image of everything, and nothing ends if there is no room for it. `NOSAVE` keeps what the log has
+/// all the same.
 pub(super) fn shutdown(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     let (mut save, mut nosave, mut abort, mut now, mut force) = (false, false, false, false, false);
     for word in args.iter_from(1) {
@@ -48,11 +52,20 @@ pub(super) fn shutdown(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         // From the moment that one is in progress no command runs.
         return Err(Error::new("ERR No shutdown in progress.").into());
     }
-    if save && !force && !super::save::keeps(x) {
+    let keeps = super::save::keeps(x);
+    if save && !force && !keeps {
         // What was asked for cannot be done, and the data would be gone.
-        return Err(Error::new("ERR Errors trying to SHUTDOWN. Check logs.").into());
+        return Err(NOT_SAVED.into());
     }
-    x.world.host.shut_down();
+    // While it loads there is nothing that would have to be saved.
+    let save = save && keeps && !x.world.obstacles.has(Obstacle::Loading);
+    if save && !x.has_come() {
+        return x.block_for(Await::Image, 0);
+    }
+    if save && x.world.saves.has_failed && !force {
+        return Err(NOT_SAVED.into());
+    }
+    x.world.host.shut_down(save);
     x.world.close(x.caller.client);
     Ok(())
 }

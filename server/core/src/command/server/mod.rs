@@ -67,14 +67,18 @@ pub const COMMANDS: &[Command] = &[
     server("bgrewriteaof", 1, save::background_rewrite)
         .flags(SAVES)
         .route(Route::Everywhere(Join::Ok))
-        .docs("1.0.0", "", "Makes all that was written durable."),
+        .docs(
+            "1.0.0",
+            "",
+            "Has the image take in what the log has, in the background.",
+        ),
     server("bgsave", -1, save::background_save)
         .flags(SAVES)
         .route(Route::Everywhere(Join::Ok))
         .docs(
             "1.0.0",
             "[SCHEDULE | CANCEL]",
-            "Makes all that was written durable, in the background.",
+            "Has the image take in all that was written, in the background.",
         ),
     server("lastsave", 1, save::last_save)
         .flags(ANY_TIME.or(Flags::FAST))
@@ -87,7 +91,11 @@ pub const COMMANDS: &[Command] = &[
     server("save", 1, save::save)
         .flags(SAVES.or(Flags::NO_MULTI))
         .route(Route::Everywhere(Join::Ok))
-        .docs("1.0.0", "", "Makes all that was written durable, and waits for that."),
+        .docs(
+            "1.0.0",
+            "",
+            "Has the image take in all that was written, and waits for that.",
+        ),
     server("shutdown", -1, misc::shutdown)
         .flags(ADMIN_NOSCRIPT.or(Flags::NO_MULTI).or(Flags::ALLOW_BUSY))
         .docs(

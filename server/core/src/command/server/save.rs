@@ -1,7 +1,7 @@
 //! What is kept on disk: saves, and waiting for what was written to be durable.
 //!
-//! The log has every change from the moment that it is acknowledged, so a save has only to make it durable. Behind
-//! it the image takes in what the log has, so that the log may forget it.
+//! The log has every change from the moment that it is acknowledged. A save has the image take in all of it, so that
+//! the log may forget it.
 
 use crate::command::Args;
 use crate::error::{Error, NOT_AN_INTEGER, NOT_POSITIVE, SYNTAX};
@@ -16,6 +16,9 @@ const KEEPS_NOTHING: Error = Error::new(
 const NO_AOF: Error =
     Error::new("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
 const NUMLOCAL_RANGE: Error = Error::new("ERR value is out of range, value must between 0 and 1");
+const NO_ROOM: Error = Error::new(
+    "ERR the image could not be made, the disk is full: what was acknowledged is safe in the log all the same",
+);
 const NO_SAVE_RUNS: Error = Error::new("ERR Background saving is currently not in progress or scheduled");
 
 pub(super) fn keeps(x: &Exec<'_>) -> bool {
@@ -28,11 +31,14 @@ fn check_keeps(x: &Exec<'_>) -> Result<(), Error> {
 
 pub(super) fn save(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
     check_keeps(x)?;
-    if x.has_come() {
-        x.reply.ok();
-        return Ok(());
+    if !x.has_come() {
+        return x.block_for(Await::Image, 0);
     }
-    x.block_for(Await::Sync, 0)
+    if x.world.saves.has_failed {
+        return Err(NO_ROOM.into());
+    }
+    x.reply.ok();
+    Ok(())
 }
 
 pub(super) fn background_save(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
@@ -42,7 +48,7 @@ pub(super) fn background_save(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     match args.try_get(1) {
         None => {}
         Some(word) if fold::is(word, "SCHEDULE") => {}
-        // None takes longer than a sync.
+        // What runs is of use to the log, whoever asked for it: it goes on.
         Some(word) if fold::is(word, "CANCEL") => return Err(NO_SAVE_RUNS.into()),
         Some(_) => return Err(SYNTAX.into()),
     }

@@ -19,25 +19,40 @@ pub(super) fn persistence(x: &mut Exec<'_>, lines: &mut Lines) {
     lines.put("current_save_keys_processed", 0);
     lines.put("current_save_keys_total", 0);
     let stats = &x.db.shard.stats;
-    lines.put("rdb_changes_since_last_save", stats.changes - stats.saved);
-    lines.put("rdb_bgsave_in_progress", u8::from(world.host.makes_image()));
-    lines.put("rdb_last_save_time", world.saves.last_seconds);
-    lines.put("rdb_last_bgsave_status", "ok");
     lines.put(
-        "rdb_last_bgsave_time_sec",
-        if world.saves.count > 0 { 0 } else { -1 },
+        "rdb_changes_since_last_save",
+        stats.changes.saturating_sub(stats.kept.saved),
     );
-    lines.put("rdb_current_bgsave_time_sec", -1);
+    let runs = world.host.image_runs();
+    let (runs_now, status) = (
+        u8::from(runs.is_under_way()),
+        if runs.succeeded < runs.ended { "err" } else { "ok" },
+    );
+    let took = if runs.ended > 0 {
+        runs.took_seconds as i64
+    } else {
+        -1
+    };
+    let running = if runs.is_under_way() {
+        runs.runs_seconds as i64
+    } else {
+        -1
+    };
+    lines.put("rdb_bgsave_in_progress", runs_now);
+    lines.put("rdb_last_save_time", world.saves.last_seconds);
+    lines.put("rdb_last_bgsave_status", status);
+    lines.put("rdb_last_bgsave_time_sec", took);
+    lines.put("rdb_current_bgsave_time_sec", running);
     lines.put("rdb_saves", world.saves.count);
     lines.put("rdb_last_cow_size", 0);
     lines.put("rdb_last_load_keys_expired", 0);
     lines.put("rdb_last_load_keys_loaded", 0);
     lines.put("aof_enabled", u8::from(keeps));
-    lines.put("aof_rewrite_in_progress", u8::from(world.host.makes_image()));
+    lines.put("aof_rewrite_in_progress", runs_now);
     lines.put("aof_rewrite_scheduled", 0);
-    lines.put("aof_last_rewrite_time_sec", -1);
-    lines.put("aof_current_rewrite_time_sec", -1);
-    lines.put("aof_last_bgrewrite_status", "ok");
+    lines.put("aof_last_rewrite_time_sec", took);
+    lines.put("aof_current_rewrite_time_sec", running);
+    lines.put("aof_last_bgrewrite_status", status);
     let is_full = world.obstacles.has(Obstacle::LogFull);
     lines.put("aof_last_write_status", if is_full { "err" } else { "ok" });
     lines.put("aof_last_cow_size", 0);
