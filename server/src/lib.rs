@@ -2,4 +2,5 @@
 
 pub mod datadir;
 pub mod image;
+pub mod raft;
 pub mod wal;

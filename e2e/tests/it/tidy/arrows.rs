@@ -31,8 +31,9 @@ const NOT_IN_CORE: [&str; 13] = [
 ];
 
 /// A dependency of the server and the modules that may name it.
-const ONE_PLACE: [(&str, &[&str]); 8] = [
+const ONE_PLACE: [(&str, &[&str]); 10] = [
     ("openraft", &["raft"]),
+    ("openraft_rt_tokio", &["raft"]),
     ("rocksdb", &["image"]),
     ("opentelemetry", &["telemetry"]),
     ("opentelemetry_sdk", &["telemetry"]),
@@ -40,6 +41,7 @@ const ONE_PLACE: [(&str, &[&str]); 8] = [
     ("tracing_opentelemetry", &["telemetry"]),
     ("tonic", &["raft", "admin"]),
     ("prost", &["raft", "admin"]),
+    ("ruvio_proto", &["raft", "admin"]),
 ];
 
 /// A module of the server and the modules that it may not know.
