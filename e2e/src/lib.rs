@@ -10,6 +10,11 @@ pub mod crash;
 pub mod differential;
 pub mod disk;
 pub mod mutate;
+#[cfg(target_arch = "x86_64")]
+pub mod power;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "power/elsewhere.rs"]
+pub mod power;
 pub mod resp;
 pub mod server;
 pub mod tracer;

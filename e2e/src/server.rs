@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,6 +15,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::client::Client;
 use crate::disk::Disk;
+use crate::power::{Loss, Watch};
 use crate::resp::Value;
 use crate::tracer::Frozen;
 
@@ -41,6 +43,7 @@ pub struct Server {
     addr: SocketAddr,
     dir: PathBuf,
     setup: Setup,
+    watch: Option<Watch>,
 }
 
 /// What a server is started as, and started again.
@@ -51,6 +54,8 @@ struct Setup {
     /// It has a disk of its own, of this size, which is mounted when it starts for the first time.
     disk_bytes: Option<u64>,
     disk: Option<Arc<Disk>>,
+    /// Its calls to the disk are followed, so that its power can be cut.
+    is_watched: bool,
 }
 
 impl Setup {
@@ -60,6 +65,7 @@ impl Setup {
             flags: flags.iter().map(|flag| flag.to_string()).collect(),
             disk_bytes: None,
             disk: None,
+            is_watched: false,
         }
     }
 
@@ -68,15 +74,17 @@ impl Setup {
         let binary = binary(self.kind)?;
         let data = dir.join("data");
         std::fs::create_dir_all(&data)?;
-        let mut command = match &self.disk {
-            None => Command::new(binary),
-            Some(disk) => {
-                let prefix = disk.prefix();
-                let mut command = Command::new(&prefix[0]);
-                command.args(&prefix[1..]).arg(binary);
-                command
-            }
+        let prefix = match &self.disk {
+            // It becomes the server when it is told to: by then somebody watches.
+            None if self.is_watched => ["sh", "-c", "read go && exec \"$@\"", "sh"]
+                .map(str::to_owned)
+                .to_vec(),
+            None => Vec::new(),
+            Some(disk) => disk.prefix(),
         };
+        let mut words = prefix.into_iter().map(OsString::from).chain([binary.into()]);
+        let mut command = Command::new(words.next().context("a program")?);
+        command.args(words);
         command.args(["--port", &addr.port().to_string(), "--bind", "127.0.0.1"]);
         command.arg("--dir").arg(&data);
         let says = |flag: &String| flag == "--durability" || flag == "--appendonly";
@@ -89,7 +97,12 @@ impl Setup {
         };
         // Servers are told by flags alone.
         command.env_remove("RUVIO_DURABILITY");
-        command.args(&self.flags).current_dir(dir).stdin(Stdio::null());
+        command.args(&self.flags).current_dir(dir);
+        command.stdin(if self.is_watched {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        });
         Ok(command)
     }
 }
@@ -109,6 +122,14 @@ impl Server {
     pub fn start_on_disk(disk_bytes: u64, flags: &[&str]) -> Result<Server> {
         Server::start_as(&Setup {
             disk_bytes: Some(disk_bytes),
+            ..Setup::new(Kind::Ruvio, flags)
+        })
+    }
+
+    /// Starts Ruvio so that [`Server::cut_power`] knows what to take from its disk.
+    pub fn start_watched(flags: &[&str]) -> Result<Server> {
+        Server::start_as(&Setup {
+            is_watched: true,
             ..Setup::new(Kind::Ruvio, flags)
         })
     }
@@ -148,15 +169,35 @@ impl Server {
         command
             .stdout(File::create(&log)?)
             .stderr(File::options().append(true).open(&log)?);
-        let child = command
+        let mut child = command
             .spawn()
             .with_context(|| format!("start {:?}", setup.kind))?;
+        let mut watch = None;
+        if setup.is_watched {
+            watch = Some(Watch::begin(child.id(), &dir.join("data"))?);
+            let mut input = child.stdin.take().context("an input")?;
+            input.write_all(b"go\n")?;
+        }
         Ok(Server {
             child,
             addr,
             dir,
             setup,
+            watch,
         })
+    }
+
+    /// Ends the process, at once or by itself after a signal, and then the power of its disk: what it had not synced is
+    /// lost in part. Only of one that is watched.
+    pub fn cut_power(&mut self, signal: Option<&str>, rng: &mut fastrand::Rng) -> Result<Loss> {
+        match signal {
+            None => self.child.kill()?,
+            Some(signal) => self.signal(signal)?,
+        }
+        let watch = self.watch.take().context("nobody watches it")?;
+        let unsynced = watch.end()?;
+        self.wait()?;
+        unsynced.cut(rng)
     }
 
     /// Ends the process with a signal, and says how it ended.
@@ -187,13 +228,21 @@ impl Server {
     pub fn wait(&mut self) -> Result<ExitStatus> {
         let deadline = Instant::now() + START_PATIENCE;
         loop {
-            if let Some(status) = self.child.try_wait()? {
+            if let Some(status) = self.status()? {
                 return Ok(status);
             }
             if Instant::now() > deadline {
                 bail!("still running after {START_PATIENCE:?}");
             }
             std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// How it ended, if it has. While somebody watches it, its stops are not to be taken from under them.
+    fn status(&mut self) -> Result<Option<ExitStatus>> {
+        match &self.watch {
+            Some(watch) if !watch.is_over() => Ok(None),
+            _ => Ok(self.child.try_wait()?),
         }
     }
 
@@ -219,7 +268,7 @@ impl Server {
         let mut before = std::mem::replace(self, again);
         // The folder goes with the last one.
         before.dir = PathBuf::new();
-        let _ = before.child.wait();
+        let _ = before.wait();
         Ok(())
     }
 
@@ -236,7 +285,7 @@ impl Server {
         let deadline = Instant::now() + START_PATIENCE;
         let mut client = None;
         loop {
-            if let Some(status) = self.child.try_wait()? {
+            if let Some(status) = self.status()? {
                 bail!("ended with {status}");
             }
             // One connection, so that those of tests are numbered alike whatever loading takes.
@@ -286,7 +335,7 @@ impl Server {
     }
 
     pub fn is_running(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        matches!(self.status(), Ok(None))
     }
 
     /// Resident memory as the kernel counts it.
@@ -371,6 +420,7 @@ impl Drop for Server {
         }
         // Both fail only when the process is gone already.
         let _ = self.child.kill();
+        let _ = self.watch.take().map(Watch::end);
         let _ = self.child.wait();
         if !self.dir.as_os_str().is_empty() {
             let _ = std::fs::remove_dir_all(&self.dir);
@@ -432,7 +482,8 @@ fn scratch_dir() -> Result<PathBuf> {
         std::process::id(),
         NEXT.fetch_add(1, Ordering::Relaxed)
     );
-    let dir = std::env::temp_dir().join(name);
+    // Where it really is, as the system tells of open files.
+    let dir = std::env::temp_dir().canonicalize()?.join(name);
     std::fs::create_dir_all(&dir)?;
     Ok(dir)
 }

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail, ensure};
 
-use super::group::{Data, Entry, Group, NAMES, QUOTA, QUOTA_PER_MS, State};
+use super::group::{Data, Entry, Group, NAMES, QUOTA, QUOTA_PER_MS, Recent, State};
 use super::step::Step;
 use crate::client::{Client, encode};
 use crate::resp::Value;
@@ -157,41 +157,83 @@ impl Found {
     }
 
     /// Finds out how many of the pending writes are there, from the first on, and takes that for the group's state.
-    pub fn settle(self, group: &mut Group, pending: &[Vec<Step>]) -> Result<usize> {
-        let mut state = group.state.clone();
+    pub fn settle(self, group: &mut Group, pending: &[Vec<Step>]) -> Result<Settled> {
+        let mut settled = match self.extend(&group.state, pending) {
+            Ok((pending, state)) => Settled {
+                state,
+                pending,
+                lost: 0,
+            },
+            Err(reasons) => match &group.recent {
+                None => bail!(
+                    "group {} is none of what may be found. With its acknowledged writes and 0, 1, … of those under \
+                     way:\n  {}\nunder way: {pending:?}",
+                    group.name,
+                    reasons.join("\n  ")
+                ),
+                Some(recent) => self.settle_lossy(group, recent)?,
+            },
+        };
+        if let Some(Entry {
+            data: Data::Idem {
+                fence: Some(fence), ..
+            },
+            ..
+        }) = self.keys.get("i0")
+        {
+            settled.state.fence_max = settled.state.fence_max.max(*fence);
+        }
+        settled.state.keys = self.keys;
+        group.state = settled.state.clone();
+        if let Some(recent) = &mut group.recent {
+            recent.units.clear();
+            recent.before = settled.state.clone();
+        }
+        Ok(settled)
+    }
+
+    /// Some of the last acknowledged writes are lost, to the last one.
+    fn settle_lossy(&self, group: &Group, recent: &Recent) -> Result<Settled> {
+        let steps: Vec<Vec<Step>> = recent.units.iter().map(|unit| unit.1.clone()).collect();
+        match self.extend(&recent.before, &steps) {
+            Ok((count, state)) => Ok(Settled {
+                state,
+                pending: 0,
+                lost: steps.len() - count,
+            }),
+            Err(reasons) => bail!(
+                "group {} lost more than the last that was acknowledged. With 0, 1, … of that:\n  {}\nthe last: {steps:?}",
+                group.name,
+                reasons.join("\n  ")
+            ),
+        }
+    }
+
+    /// How many of the steps, from the first on, make this of the state; otherwise why none do.
+    fn extend(&self, from: &State, steps: &[Vec<Step>]) -> Result<(usize, State), Vec<String>> {
+        let mut state = from.clone();
         let mut reasons = Vec::new();
-        for count in 0..=pending.len() {
-            if let Some(steps) = count.checked_sub(1).and_then(|last| pending.get(last)) {
+        for count in 0..=steps.len() {
+            if let Some(steps) = count.checked_sub(1).and_then(|last| steps.get(last)) {
                 for step in steps {
                     step.apply(&mut state);
                 }
             }
             match self.differs(&state) {
-                None => {
-                    if let Some(Entry {
-                        data:
-                            Data::Idem {
-                                fence: Some(fence), ..
-                            },
-                        ..
-                    }) = self.keys.get("i0")
-                    {
-                        state.fence_max = state.fence_max.max(*fence);
-                    }
-                    state.keys = self.keys;
-                    group.state = state;
-                    return Ok(count);
-                }
+                None => return Ok((count, state)),
                 Some(reason) => reasons.push(reason),
             }
         }
-        bail!(
-            "group {} is none of what may be found. With its acknowledged writes and 0, 1, … of those under way:\n  \
-             {}\nunder way: {pending:?}",
-            group.name,
-            reasons.join("\n  ")
-        )
+        Err(reasons)
     }
+}
+
+/// What was found of a group.
+pub struct Settled {
+    pub state: State,
+    /// So many of the writes under way are there, and so many of the acknowledged ones are not.
+    pub pending: usize,
+    pub lost: usize,
 }
 
 fn is_same(wanted: &Entry, found: &Entry) -> bool {

@@ -1,6 +1,9 @@
 //! What a group of keys holds, by a plain model.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Instant;
+
+use super::step::Step;
 
 /// A value, by the family of its key.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,6 +59,27 @@ pub struct Group {
     /// The part of its keys in braces.
     pub name: String,
     pub state: State,
+    /// What was acknowledged of late and may yet be lost, where the promise is no better.
+    pub recent: Option<Recent>,
+}
+
+/// The last writes of a group and its state before them.
+#[derive(Default)]
+pub struct Recent {
+    pub before: State,
+    /// When each was acknowledged.
+    pub units: VecDeque<(Instant, Vec<Step>)>,
+}
+
+impl Recent {
+    /// What was acknowledged before that moment may not be lost any more.
+    pub fn forget_before(&mut self, moment: Instant) {
+        while let Some((_, steps)) = self.units.pop_front_if(|unit| unit.0 < moment) {
+            for step in &steps {
+                step.apply(&mut self.before);
+            }
+        }
+    }
 }
 
 impl Group {
@@ -63,6 +87,7 @@ impl Group {
         Self {
             name,
             state: State::default(),
+            recent: None,
         }
     }
 

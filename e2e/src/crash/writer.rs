@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use fastrand::Rng;
 
 use super::found::{Found, now_ms};
-use super::group::{Data, Group, NAMES, State};
+use super::group::{Data, Group, NAMES, Recent, State};
 use super::step::{Answer, Step};
 use crate::client::{Client, Received, encode};
 use crate::resp::Value;
@@ -23,6 +23,8 @@ pub struct Tally {
     /// Neither, and found or not found after the crash.
     pub unknown_found: u64,
     pub unknown_lost: u64,
+    /// Acknowledged and lost, where that is allowed.
+    pub acknowledged_lost: u64,
 }
 
 impl Tally {
@@ -31,6 +33,7 @@ impl Tally {
         self.refused += other.refused;
         self.unknown_found += other.unknown_found;
         self.unknown_lost += other.unknown_lost;
+        self.acknowledged_lost += other.acknowledged_lost;
     }
 }
 
@@ -52,6 +55,8 @@ pub struct Writer {
     pub tally: Tally,
     /// Whether a refusal is all right.
     may_be_refused: bool,
+    /// What was acknowledged so long before a crash may be lost.
+    loses: Option<Duration>,
 }
 
 /// Who waits for longer is waiting for a server that hangs.
@@ -70,7 +75,17 @@ impl Writer {
             serial: 0,
             tally: Tally::default(),
             may_be_refused: false,
+            loses: None,
         }
+    }
+
+    /// What was acknowledged within this time before a crash may be lost, from some write of a group on.
+    pub fn may_lose(mut self, last: Duration) -> Self {
+        self.loses = Some(last);
+        for group in &mut self.groups {
+            group.recent = Some(Recent::default());
+        }
+        self
     }
 
     /// From here on the server may refuse writes.
@@ -244,6 +259,13 @@ impl Writer {
                 .with_context(|| format!("{step:?} in group {} answered {answer}", group.name))?;
         }
         self.tally.acknowledged += 1;
+        if let (Some(recent), Some(last)) = (&mut group.recent, self.loses) {
+            let now = Instant::now();
+            recent.units.push_back((now, unit.steps));
+            if let Some(moment) = now.checked_sub(last) {
+                recent.forget_before(moment);
+            }
+        }
         Ok(())
     }
 
@@ -259,6 +281,17 @@ impl Writer {
 
     /// Compares what a server holds with what may be there, and goes on from what is.
     pub fn settle(&mut self, client: &mut Client) -> Result<()> {
+        self.settle_after(client, Instant::now())
+    }
+
+    /// The same, after a crash at that moment.
+    pub fn settle_after(&mut self, client: &mut Client, crash: Instant) -> Result<()> {
+        let safe = self.loses.and_then(|last| crash.checked_sub(last));
+        for group in &mut self.groups {
+            if let (Some(recent), Some(safe)) = (&mut group.recent, safe) {
+                recent.forget_before(safe);
+            }
+        }
         for at in 0..self.groups.len() {
             let found = Found::look(client, &self.groups[at])?;
             let pending: Vec<Vec<Step>> = self
@@ -267,9 +300,10 @@ impl Writer {
                 .filter(|unit| unit.group == at)
                 .map(|unit| unit.steps.clone())
                 .collect();
-            let count = found.settle(&mut self.groups[at], &pending)?;
-            self.tally.unknown_found += count as u64;
-            self.tally.unknown_lost += (pending.len() - count) as u64;
+            let settled = found.settle(&mut self.groups[at], &pending)?;
+            self.tally.unknown_found += settled.pending as u64;
+            self.tally.unknown_lost += (pending.len() - settled.pending) as u64;
+            self.tally.acknowledged_lost += settled.lost as u64;
             self.projected[at] = self.groups[at].state.clone();
         }
         self.pending.clear();

@@ -28,6 +28,7 @@ mod scan;
 mod segment;
 mod shared;
 mod state;
+mod sums;
 mod tail;
 #[cfg(test)]
 mod tests;

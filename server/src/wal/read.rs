@@ -9,6 +9,7 @@ use super::disk::File;
 use super::ids::{LogId, ShardId};
 use super::record::{self, Bad, HEAD_BYTES, Kind, Record};
 use super::segment::Segment;
+use super::sums::Sums;
 
 /// One read; a longer record is read whole.
 pub const READ_BYTES: usize = 1 << 20;
@@ -69,6 +70,11 @@ impl SegmentReader {
 
     pub fn limit(&self) -> u64 {
         self.limit
+    }
+
+    /// Checksums of parts that lie behind a place.
+    pub(super) fn sums(&self, from: u64) -> io::Result<Sums> {
+        Sums::new(Arc::clone(&self.file), self.seed, from, self.limit)
     }
 
     /// Goes on at `at`, which may lie anywhere.

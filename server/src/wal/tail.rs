@@ -6,13 +6,17 @@
 
 use std::io;
 
+use super::ids::SHARDS_MAX;
 use super::read::{Found, SegmentReader};
 use super::record::{self, Bad, FIELDS_MAX, HEAD_BYTES};
 use super::segment::HEADER_BYTES;
 
-/// Bytes that checksums are tried over before the judge gives up: bytes made by an enemy could ask for
-/// far more.
-const CHECKED_MAX: u64 = 8 << 30;
+/// Checksums that are tried before the judge gives up. Of small entries one byte in some hundred looks like the
+/// beginning of a record; bytes made by an enemy could all.
+const CHECKED_MAX: u64 = 16 << 20;
+/// What looks like a longer record than this is not read before its checksum was found right: most are far longer
+/// than any record, and read whole they would cost minutes.
+const SHORT: u64 = 4096;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tail {
@@ -31,6 +35,7 @@ pub enum Tail {
 pub fn judge(reader: &mut SegmentReader, bad: u64, why: Bad) -> io::Result<Tail> {
     let mut torn = why != Bad::Empty;
     let mut checked = 0u64;
+    let mut sums = None;
     let mut at = bad;
     while let Some(candidate) = next_candidate(reader, at)? {
         at = candidate.offset + 1;
@@ -38,9 +43,19 @@ pub fn judge(reader: &mut SegmentReader, bad: u64, why: Bad) -> io::Result<Tail>
         if torn && !witness {
             continue;
         }
-        checked += candidate.len;
+        checked += 1;
         if checked > CHECKED_MAX {
             return Ok(Tail::Unclear);
+        }
+        if candidate.len > SHORT {
+            let sums = match &mut sums {
+                Some(sums) => sums,
+                none => none.insert(reader.sums(bad)?),
+            };
+            let end = candidate.offset + HEAD_BYTES as u64 + candidate.len;
+            if sums.of(candidate.offset + 4, end)? != candidate.crc {
+                continue;
+            }
         }
         reader.seek(candidate.offset);
         if let Found::Record(head) = reader.next()? {
@@ -59,6 +74,8 @@ pub fn judge(reader: &mut SegmentReader, bad: u64, why: Bad) -> io::Result<Tail>
 /// Something with a possible length and possible fields.
 struct Candidate {
     offset: u64,
+    crc: u32,
+    /// Behind the head.
     len: u64,
     /// What it says of how far all was durable.
     durable: u64,
@@ -109,9 +126,11 @@ fn search(window: &[u8], starts: usize, base: u64, limit: u64) -> Option<Candida
             if let Ok(fields) = record::fields(&window[i..visible])
                 && let Some(durable) = offset.checked_sub(fields.lag)
                 && durable >= HEADER_BYTES
+                && usize::from(fields.shard.0) < SHARDS_MAX
             {
                 return Some(Candidate {
                     offset,
+                    crc: u32::from_le_bytes([head[0], head[1], head[2], head[3]]),
                     len: len as u64,
                     durable,
                 });
@@ -120,4 +139,63 @@ fn search(window: &[u8], starts: usize, base: u64, limit: u64) -> Option<Candida
         i += 1;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::IoSlice;
+
+    use super::super::disk::Disk;
+    use super::super::disk::simulated::Simulated;
+    use super::super::ids::{ClusterId, LogId, ShardId};
+    use super::super::record::{Kind, Record};
+    use super::super::segment::{Header, Segment};
+    use super::*;
+
+    const DURABLE: u64 = HEADER_BYTES + 64;
+
+    /// A segment of which all from `DURABLE` on was written and not synced, and lost its first page.
+    fn torn(bytes: usize) -> Segment {
+        let header = Header {
+            cluster: ClusterId([7; 16]),
+            sequence: 1,
+            epoch: 1,
+        };
+        let file = Simulated::default().create("segment").expect("there is room");
+        let segment = Segment::new(&header, file);
+        let mut records = Vec::new();
+        // Entries as nodes write them: small numbers with short texts between them.
+        for index in 1.. {
+            let payload = format!(
+                "\u{1}\0\t{{w{}g{}}}:c{}\0\0\u{3}{index}",
+                index % 7,
+                index % 5,
+                index % 2
+            );
+            let record = Record {
+                kind: Kind::Entry,
+                shard: ShardId(index as u16 % 4),
+                id: LogId::new(1, 0, index),
+                lag: records.len() as u64,
+                payload: payload.as_bytes(),
+            };
+            record::encode(&mut records, segment.seed, &record);
+            records.extend_from_slice(record.payload);
+            if records.len() > bytes {
+                break;
+            }
+        }
+        records[..4096].fill(0);
+        let written = segment.file.write_at(&[IoSlice::new(&records)], DURABLE);
+        written.expect("there is room");
+        segment
+    }
+
+    #[test]
+    fn a_long_torn_tail_of_small_entries_is_told_from_damage() {
+        let segment = torn(24 << 20);
+        let mut reader = SegmentReader::new(&segment, DURABLE, u64::MAX).expect("readable");
+        let verdict = judge(&mut reader, DURABLE, Bad::Empty).expect("readable");
+        assert_eq!(verdict, Tail::Torn);
+    }
 }

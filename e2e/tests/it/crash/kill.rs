@@ -26,7 +26,7 @@ fn kills() -> u32 {
     told.map_or(50, |text| text.parse().expect("RUVIO_KILLS is a number"))
 }
 
-fn seed() -> u64 {
+pub(super) fn seed() -> u64 {
     let told = std::env::var("RUVIO_CRASH_SEED");
     told.map_or_else(
         |_| fastrand::u64(..),
@@ -146,7 +146,7 @@ impl Lane {
 }
 
 /// No key is there that nobody has written.
-fn check_keys(client: &mut ruvio_e2e::client::Client, writers: &[Writer]) -> Result<()> {
+pub(super) fn check_keys(client: &mut ruvio_e2e::client::Client, writers: &[Writer]) -> Result<()> {
     let Value::Array(keys) = client.say("KEYS *")? else {
         anyhow::bail!("KEYS answers an array");
     };

@@ -3,6 +3,7 @@
 mod failing_disk;
 mod full_disk;
 mod kill;
+mod power;
 mod refused;
 mod stalled;
 
