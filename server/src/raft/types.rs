@@ -32,6 +32,9 @@ impl fmt::Display for Batch {
     }
 }
 
+/// Who holds a shard.
+pub type Membership = openraft::Membership<u64, BasicNode>;
+
 /// The types of every group. Written out, because the library's macro takes no generic responder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct C;
