@@ -2,7 +2,9 @@
 
 mod failing_disk;
 mod full_disk;
+mod handover;
 mod kill;
+mod parts;
 mod power;
 mod refused;
 mod stalled;
