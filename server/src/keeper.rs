@@ -16,11 +16,11 @@ use ruvio_core::engine::Topology;
 use ruvio_core::keyspace::Shard;
 use ruvio_core::options::{Durability, Id, Options};
 use ruvio_server::image::Image;
-use ruvio_server::wal::{LogIndex, Scan, Seating, ShardId, Wake};
+use ruvio_server::wal::{LogIndex, Scan, Seating, ShardId, Ticket, Wake};
 
 use super::entropy;
 use super::host::{self, Node};
-use super::owner::{Commit, Filled, Inbox, Log};
+use super::owner::{Commit, Filled, Inbox, Log, Way};
 use super::painter::{self, Painter};
 use super::storage::{Claimed, Found, Storage};
 
@@ -174,14 +174,17 @@ impl Work {
         let left = Arc::new(AtomicUsize::new(self.inboxes.len()));
         for (owner, (inbox, load)) in self.inboxes.iter().zip(loads).enumerate() {
             let shards = self.topology.shards_of(owner as u16);
-            let log = Log {
-                lane: storage.wal.lane(owner),
+            let lane = storage.wal.lane(owner);
+            let way = |shard| Way::Alone {
+                lane: Arc::clone(&lane),
+                shard: ShardId(shard),
                 commit: self.commit,
+                last: lasts[usize::from(shard)],
+                ticket: Ticket::default(),
+            };
+            let log = Log {
+                ways: shards.map(way).collect(),
                 reserve: storage.wal.reserve(),
-                shards: shards
-                    .map(|shard| (ShardId(shard), lasts[usize::from(shard)]))
-                    .collect(),
-                broken: None,
             };
             inbox.hand_over(load.into_filled(Some(log), &left));
         }
@@ -326,6 +329,7 @@ impl Load {
             shards: self.shards,
             allocated: self.allocated,
             log,
+            replicas: None,
             left: Arc::clone(left),
         }
     }

@@ -3,4 +3,5 @@
 pub mod datadir;
 pub mod image;
 pub mod raft;
+pub mod replica;
 pub mod wal;

@@ -56,8 +56,9 @@ pub struct Connection {
     pub listed: bool,
     /// Part of this turn's replies is in the turn's buffer.
     pub has_range: bool,
-    /// Ranges of replies that the gate holds back.
-    pub held: u32,
+    /// Ranges of replies that the gate held back, and those of them that went out.
+    held_back: u64,
+    let_out: u64,
     /// Since when `pending` is above the soft limit.
     pub over_soft_since_ms: Option<u64>,
     moved: Moved,
@@ -93,7 +94,8 @@ impl Connection {
             travelled: false,
             listed: false,
             has_range: false,
-            held: 0,
+            held_back: 0,
+            let_out: 0,
             over_soft_since_ms: None,
             moved: Moved::default(),
         }
@@ -242,9 +244,28 @@ impl Connection {
         matches!(self.hold, Hold::Blocked | Hold::BlockedElsewhere) && (self.closing || self.peer_done)
     }
 
+    /// Ranges of replies that the gate holds back.
+    #[inline]
+    pub fn held(&self) -> u64 {
+        self.held_back - self.let_out
+    }
+
+    /// One more is held back; its number.
+    pub fn number_held(&mut self) -> u64 {
+        self.held_back += 1;
+        self.held_back
+    }
+
+    /// Whether the range of that number may go out before all others. Then it is taken to go.
+    pub fn is_next(&mut self, number: u64) -> bool {
+        let is_next = number == self.let_out + 1;
+        self.let_out += u64::from(is_next);
+        is_next
+    }
+
     /// Nothing is owed to the client any longer.
     pub fn is_settled(&self) -> bool {
-        self.unsent() == 0 && self.answers.is_empty() && self.held == 0
+        self.unsent() == 0 && self.answers.is_empty() && self.held() == 0
     }
 
     /// Bytes of replies that the socket has not taken.

@@ -18,6 +18,7 @@ use ruvio_core::resp::Span;
 use ruvio_server::wal::Wake;
 
 use super::handover::{Filled, Handover};
+use super::seats::Rebuilt;
 
 /// Which part of which answer.
 #[derive(Clone, Copy, Debug)]
@@ -129,6 +130,13 @@ impl Inbox {
     /// Gives the owner its shards.
     pub fn hand_over(&self, filled: Filled) {
         self.handover.put(filled);
+        self.ring();
+    }
+
+    /// Gives the owner one of its shards, made anew.
+    #[expect(dead_code, reason = "there are no groups yet")]
+    pub fn hand_over_rebuilt(&self, rebuilt: Rebuilt) {
+        self.handover.put_rebuilt(rebuilt);
         self.ring();
     }
 

@@ -41,8 +41,9 @@ impl Owner {
         let owner_of = |client| usize::from(self.engine.world.topology.owner_of_client(client));
         let (owner, client) = match to {
             // Others must not tell of a change before it is committed.
-            To::Others if self.wait_of_message() > 0 => {
-                self.hold_for_others(words);
+            To::Others if !self.wait_of_message().is_nothing() => {
+                let wait = self.wait_of_message();
+                self.hold_for_others(words, wait);
                 return;
             }
             To::Others => {

@@ -5,13 +5,14 @@
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use ruvio_core::engine::Obstacle;
 use ruvio_core::keyspace::Shard;
 
 use super::Owner;
 use super::gate::{Gate, Log};
+use super::seats::{Rebuilt, Replicas};
 
 /// An owner's shards, in order.
 pub struct Filled {
@@ -20,6 +21,8 @@ pub struct Filled {
     pub allocated: usize,
     /// The way into the log, for an owner that has none.
     pub log: Option<Log>,
+    /// Where its shards are replicated.
+    pub replicas: Option<Replicas>,
     /// Owners that have yet to take theirs over, shared by all.
     pub left: Arc<AtomicUsize>,
 }
@@ -38,6 +41,9 @@ pub(super) struct Handover {
     state: AtomicU8,
     filled: Mutex<Option<Filled>>,
     left: Mutex<Arc<AtomicUsize>>,
+    /// Single shards that were made anew.
+    rebuilt: Mutex<Vec<Rebuilt>>,
+    has_rebuilt: AtomicBool,
 }
 
 impl Handover {
@@ -65,6 +71,19 @@ impl Handover {
     pub(super) fn put(&self, filled: Filled) {
         *self.filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(filled);
         self.set(FILLED);
+    }
+
+    pub(super) fn put_rebuilt(&self, rebuilt: Rebuilt) {
+        let mut list = self.rebuilt.lock().unwrap_or_else(PoisonError::into_inner);
+        list.push(rebuilt);
+        self.has_rebuilt.store(true, Ordering::Release);
+    }
+
+    pub(super) fn take_rebuilt(&self) -> Vec<Rebuilt> {
+        if !self.has_rebuilt.swap(false, Ordering::AcqRel) {
+            return Vec::new();
+        }
+        std::mem::take(&mut *self.rebuilt.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn take(&self) -> Option<Filled> {
@@ -137,6 +156,7 @@ impl Owner {
             self.engine.take_shards(filled.shards);
             self.engine.log_changes();
             self.engine.begin_logged_turn(1);
+            self.take_seats(filled.replicas);
         } else {
             self.engine.take_shards(filled.shards);
             self.engine.begin_logged_turn(self.gate.turn());

@@ -17,6 +17,7 @@ mod parts;
 mod poll;
 mod populate;
 mod route;
+mod seats;
 mod stop;
 mod synced;
 mod turn;
@@ -33,11 +34,14 @@ use connections::Connections;
 use crossing::Crossing;
 pub use crossing::Inbox;
 use gate::Gate;
-pub use gate::{Commit, Log};
+pub use gate::{Commit, Log, Way};
 pub use handover::Filled;
 pub use listener::{Listener, Local};
 use poll::{Poller, Ready};
 use populate::Populator;
+use seats::Seats;
+#[expect(unused_imports, reason = "there are no groups yet")]
+pub use seats::{Rebuild, Rebuilt, Replicas};
 pub use stop::Stop;
 use synced::SyncWaits;
 use turn::Turn;
@@ -56,6 +60,8 @@ pub struct Owner {
     turn: Turn,
     crossing: Crossing,
     gate: Gate,
+    /// Of replicated shards, by place.
+    seats: Seats,
     sync_waits: SyncWaits,
     /// Connections that answers of other owners came for.
     answered: Vec<u32>,
@@ -83,6 +89,7 @@ impl Owner {
         Self {
             crossing: Crossing::new(engine.world.topology.me.into(), inboxes),
             gate: Gate::new(None),
+            seats: Seats::default(),
             sync_waits: SyncWaits::default(),
             reload_number: 0,
             answered: Vec::new(),
@@ -122,7 +129,8 @@ impl Owner {
         let mut events: Vec<Ready> = Vec::new();
         let mut ready: Vec<u32> = Vec::new();
         while !stop.is_asked() {
-            let rests = self.gate.is_stuck() || self.listed.is_empty() && ready.is_empty();
+            let rests =
+                self.is_behind() || self.listed.is_empty() && ready.is_empty() && !self.seats.has_more();
             let wait = if rests {
                 self.next_tick.saturating_duration_since(Instant::now())
             } else {
@@ -131,10 +139,11 @@ impl Owner {
             poller.poll(&mut events, wait)?;
             self.take_events(poller, &events, &mut ready)?;
             self.heed_handover();
+            self.heed_ports()?;
             self.open_gate()?;
             let has_work = !(ready.is_empty() && self.listed.is_empty() && self.answered.is_empty());
             // A bell may have brought nothing but what other owners sent.
-            if !self.gate.is_stuck() && (has_work || !events.is_empty()) {
+            if !self.is_behind() && (has_work || !events.is_empty()) {
                 self.serve(&mut ready, now());
             }
             if Instant::now() >= self.next_tick {

@@ -1,6 +1,7 @@
 //! What a command or a tick had for others than its own client: messages, replies to those who waited, clients
 //! to be closed or to go on.
 
+use ruvio_core::engine::Wait;
 use ruvio_core::engine::session::ClientId;
 use ruvio_core::exec::Now;
 
@@ -66,7 +67,7 @@ impl Owner {
         client: ClientId,
         bytes: &[u8],
         is_unanswered: bool,
-        (current, wait): (u32, u64),
+        (current, wait): (u32, Wait),
         turn: &mut Turn,
     ) {
         let index = client.index() as u32;
@@ -76,16 +77,16 @@ impl Owner {
         let waits = connection.hold == Hold::BlockedElsewhere || is_unanswered;
         if waits && !connection.answers.is_empty() {
             // A wait may last for ever, and what is pushed does not wait for it.
-            if wait > 0 {
-                self.hold(Goal::Message(client), bytes);
+            if !wait.is_nothing() {
+                self.hold(Goal::Message(client), bytes, wait);
             } else {
                 connection.answers.push_before_last(bytes);
                 self.answered.push(index);
             }
         } else if !connection.answers.is_empty() {
-            if wait > 0 {
+            if !wait.is_nothing() {
                 let number = connection.answers.expect(Expected::whole(false));
-                self.hold(Goal::Reply(client, number), bytes);
+                self.hold(Goal::Reply(client, number), bytes, wait);
             } else {
                 connection.answers.push(bytes);
             }

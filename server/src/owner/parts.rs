@@ -143,8 +143,10 @@ impl Owner {
             }
             (Kind::Quiet, _) => {}
             // It waits for what it named itself, whatever else this turn changed.
-            _ if self.must_part_wait() => self.hold(Goal::Part(ticket, db), &bytes),
-            _ => self.hand_over_part(ticket, db, &bytes),
+            _ => match self.wait_of_part() {
+                Some(wait) => self.hold(Goal::Part(ticket, db), &bytes, wait),
+                None => self.hand_over_part(ticket, db, &bytes),
+            },
         }
         self.part_buffer = bytes;
     }
@@ -152,8 +154,12 @@ impl Owner {
     /// What waited here is answered, possibly by another command of this turn; its answer goes where the ticket says,
     /// once it may.
     pub(super) fn finish_part(&mut self, ticket: Ticket, db: u16, bytes: &[u8]) {
-        if self.must_wait() || self.wait_of_message() > 0 {
-            self.hold(Goal::Part(ticket, db), bytes);
+        let wait = self
+            .wait_of_last()
+            .unwrap_or_default()
+            .and(self.wait_of_message());
+        if !wait.is_nothing() {
+            self.hold(Goal::Part(ticket, db), bytes, wait);
         } else {
             self.hand_over_part(ticket, db, bytes);
         }
@@ -194,7 +200,7 @@ impl Owner {
                 continue;
             };
             // What the gate holds of its replies comes before them.
-            if connection.held > 0 {
+            if connection.held() > 0 {
                 continue;
             }
             connection.release_answers();

@@ -101,17 +101,17 @@ impl Owner {
         if reply.len() == start || !self.connections.get(index).is_some_and(waits_for_others) {
             return;
         }
-        let must_wait = if is_part {
-            self.must_part_wait()
+        let wait = if is_part {
+            self.wait_of_part()
         } else {
-            self.must_wait()
+            self.wait_of_last()
         };
         if let Some(connection) = self.connections.get_mut(index) {
             let bytes = &reply.as_slice()[start..];
-            if must_wait {
+            if let Some(wait) = wait {
                 let number = connection.answers.expect(Expected::whole(false));
                 let goal = Goal::Reply(connection.client, number);
-                self.hold(goal, bytes);
+                self.hold(goal, bytes, wait);
             } else {
                 connection.answers.push(bytes);
             }

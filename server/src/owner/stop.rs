@@ -63,7 +63,7 @@ impl Owner {
             self.crossing.flush();
             self.engine.end_turn();
             // A log that has ended commits nothing more.
-            let ended = self.open_gate().is_err();
+            let ended = self.heed_ports().and_then(|()| self.open_gate()).is_err();
             self.release_answers();
             self.crossing.flush();
             let waits_for_readers = self.flush_all() && began.elapsed() < READERS_PATIENCE;

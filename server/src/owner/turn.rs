@@ -6,7 +6,7 @@
 //! blocked command, a client that has yet to authenticate) are served one by one from their own `input`.
 
 use ruvio_core::command::Args;
-use ruvio_core::engine::{Ahead, Flow};
+use ruvio_core::engine::{Ahead, Flow, Wait};
 use ruvio_core::exec::Now;
 use ruvio_core::resp::{Decoded, Limits, Protocol, ProtocolError, Reply, Span};
 
@@ -36,8 +36,8 @@ pub(super) struct Range {
     pub(super) connection: u32,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The turn of changes that has to be committed before it goes out.
-    pub(super) wait: u64,
+    /// What has to be committed before it goes out.
+    pub(super) wait: Wait,
 }
 
 /// Buffers of a turn, kept from one to the next.
@@ -91,6 +91,7 @@ impl Owner {
         let mut taken = 0;
         while taken < ready.len() {
             taken += self.gather(&ready[taken..]);
+            self.look_at_leases();
             if spread {
                 // What others sent before these requests were sent is taken in before they run.
                 self.cross(now);
@@ -289,7 +290,7 @@ impl Owner {
         match flow {
             Flow::Continue => {
                 self.send_ranges(turn);
-                if self.gate.is_stuck() {
+                if self.is_behind() {
                     // It goes on when the log has caught up.
                     self.list(index);
                     return false;
@@ -389,7 +390,7 @@ impl Owner {
     pub(super) fn serve_listed(&mut self, now: Now) {
         let mut rounds = std::mem::take(&mut self.listed);
         for index in rounds.drain(..) {
-            if self.gate.is_stuck() {
+            if self.is_behind() {
                 self.listed.push(index);
                 continue;
             }

@@ -66,7 +66,7 @@ mod tests {
         run(&mut engine, other, "RPUSH list a");
         assert_eq!(received(&mut engine, waiting), "*2\r\n$4\r\nlist\r\n$1\r\na\r\n");
         assert!(engine.has_effects(), "changes are logged on");
-        assert_eq!(engine.take_wait(), 5);
+        assert_eq!(engine.take_wait().turn, 5);
         run(&mut engine, other, "SET key changed");
         assert_eq!(run(&mut engine, watching, "EXEC"), "*-1\r\n");
     }

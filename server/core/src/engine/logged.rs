@@ -2,7 +2,57 @@
 //! wait for them.
 
 use super::Engine;
+use crate::effect::apply::{ApplyError, apply};
+use crate::effect::{DecodeError, Decoder};
 use crate::keyspace::Shard;
+
+/// Why an entry could not be applied.
+#[derive(Debug, thiserror::Error)]
+pub enum EntryError {
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+}
+
+/// What a reply depends on: the changes of some shards up to a turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wait {
+    /// Zero: nothing.
+    pub turn: u64,
+    /// A bit for each place of a shard, modulo 64: where two share a bit a reply may wait longer than it must.
+    pub places: u64,
+}
+
+impl Wait {
+    pub const NOTHING: Self = Self { turn: 0, places: 0 };
+
+    /// All changes of this owner up to a turn.
+    pub fn for_all(turn: u64) -> Self {
+        let places = if turn == 0 { 0 } else { u64::MAX };
+        Self { turn, places }
+    }
+
+    /// The bit of a place.
+    pub fn bit(place: usize) -> u64 {
+        1 << (place % 64)
+    }
+
+    #[inline]
+    pub fn is_nothing(self) -> bool {
+        self.turn == 0
+    }
+
+    /// Both.
+    #[inline]
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            turn: self.turn.max(other.turn),
+            places: self.places | other.places,
+        }
+    }
+}
 
 impl Engine {
     fn shards(&self) -> impl Iterator<Item = &Shard> {
@@ -22,15 +72,41 @@ impl Engine {
         }
     }
 
+    /// Makes the changes of an entry of the shard at that place, which its leader decided.
+    pub fn apply_entry(&mut self, place: usize, payload: &[u8]) -> Result<(), EntryError> {
+        let Some(shard) = self.shard_of_place(place) else {
+            return Ok(());
+        };
+        for decoded in Decoder::new(payload) {
+            let (db, effect) = decoded?;
+            apply(shard, db, &effect)?;
+        }
+        Ok(())
+    }
+
     /// Changes from here on belong to the turn of that number; numbers start above zero and only grow.
     pub fn begin_logged_turn(&mut self, turn: u64) {
         self.shards_mut().for_each(|shard| shard.uncommitted.begin(turn));
     }
 
-    /// The turn that must be committed before the replies since the last call may go out; zero: none.
-    pub fn take_wait(&self) -> u64 {
-        let waits = self.shards().map(|shard| shard.uncommitted.take_wait());
-        waits.max().unwrap_or(0)
+    /// What must be committed before the replies since the last call may go out.
+    pub fn take_wait(&self) -> Wait {
+        let selected = self.bench.selected();
+        let mut wait = at_place(selected, self.shard.uncommitted.take_wait());
+        if self.bench.has_others() {
+            for (place, shard) in self.bench.others_by_place() {
+                wait = wait.and(at_place(place, shard.uncommitted.take_wait()));
+            }
+        }
+        wait
+    }
+
+    /// The places of shards with effects that were not taken, as in a `Wait`.
+    pub fn places_with_effects(&self) -> u64 {
+        let others = self.bench.others_by_place();
+        let all = others.chain([(self.bench.selected(), &*self.shard)]);
+        all.filter(|(_, shard)| !shard.effects.is_empty())
+            .fold(0, |places, (place, _)| places | Wait::bit(place))
     }
 
     /// There are effects that were not taken.
@@ -43,6 +119,11 @@ impl Engine {
         self.shards().map(|shard| shard.effects.bytes().len()).sum()
     }
 
+    /// The same of the shard at one place.
+    pub fn has_effects_at(&self, place: usize) -> bool {
+        !self.shard_at(place).effects.is_empty()
+    }
+
     /// The effects of the shard at a place of this owner, encoded as one entry, in exchange for an empty
     /// buffer; `None` where there are none.
     pub fn take_effects(&mut self, place: usize, buffer: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
@@ -50,4 +131,9 @@ impl Engine {
         let effects = &mut self.shard.effects;
         (!effects.is_empty()).then(|| effects.take(buffer()))
     }
+}
+
+fn at_place(place: usize, turn: u64) -> Wait {
+    let places = if turn == 0 { 0 } else { Wait::bit(place) };
+    Wait { turn, places }
 }

@@ -97,6 +97,20 @@ impl Bench {
         self.places.iter().flatten().map(|shard| &**shard)
     }
 
+    pub(super) fn selected(&self) -> usize {
+        self.selected
+    }
+
+    pub(super) fn has_others(&self) -> bool {
+        self.places.len() > 1
+    }
+
+    /// All but the selected one, with their places.
+    pub(super) fn others_by_place(&self) -> impl Iterator<Item = (usize, &Shard)> {
+        let by_place = self.places.iter().enumerate();
+        by_place.filter_map(|(place, shard)| Some((place, &**shard.as_ref()?)))
+    }
+
     pub(super) fn others_mut(&mut self) -> impl Iterator<Item = &mut Shard> {
         self.places.iter_mut().flatten().map(|shard| &mut **shard)
     }
@@ -169,7 +183,7 @@ impl Engine {
         }
     }
 
-    fn shard_at(&self, place: usize) -> &Shard {
+    pub(super) fn shard_at(&self, place: usize) -> &Shard {
         self.bench
             .places
             .get(place)

@@ -157,3 +157,13 @@ impl Frames {
         Ok(Some(len))
     }
 }
+
+/// How many commands the whole replies in `bytes` answer: what is pushed answers none.
+pub fn count_replies(bytes: &[u8]) -> usize {
+    let (mut frames, mut at, mut count) = (Frames::default(), 0, 0);
+    while let Ok(Some(len)) = frames.next(&bytes[at..]) {
+        count += usize::from(bytes[at] != b'>');
+        at += len;
+    }
+    count
+}

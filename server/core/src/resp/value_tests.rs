@@ -190,3 +190,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn replies_are_counted_by_the_commands_that_they_answer() {
+    use super::frame::count_replies;
+    assert_eq!(count_replies(b""), 0);
+    assert_eq!(
+        count_replies(b"+OK\r\n$1\r\na\r\n*2\r\n:1\r\n*1\r\n$-1\r\n_\r\n"),
+        4
+    );
+    assert_eq!(count_replies(b">2\r\n+message\r\n+hello\r\n-ERR no\r\n"), 1);
+    assert_eq!(count_replies(b"%1\r\n+key\r\n*1\r\n:1\r\n"), 1);
+}

@@ -420,15 +420,15 @@ fn with_nowait_the_answer_waits_for_no_commit_and_the_charge_is_logged_all_the_s
     b.engine.log_changes();
     b.engine.begin_logged_turn(3);
     ask(&mut b, "LIMIT k RATE 5 PER 1000");
-    assert_eq!(b.engine.take_wait(), 3, "a charge is waited for");
+    assert_eq!(b.engine.take_wait().turn, 3, "a charge is waited for");
     assert_eq!(ask(&mut b, "LIMIT k RATE 5 PER 1000 NOWAIT"), "[1 5 3 0 400]");
-    assert_eq!(b.engine.take_wait(), 0);
+    assert_eq!(b.engine.take_wait().turn, 0);
     assert!(b.engine.has_effects());
     b.engine.begin_logged_turn(4);
     // What was said before it is waited for as ever.
     ask(&mut b, "SET other v");
     ask(&mut b, "LIMIT k RATE 5 PER 1000 NOWAIT");
-    assert_eq!(b.engine.take_wait(), 4);
+    assert_eq!(b.engine.take_wait().turn, 4);
     assert_eq!(
         ask(
             &mut b,
@@ -436,12 +436,12 @@ fn with_nowait_the_answer_waits_for_no_commit_and_the_charge_is_logged_all_the_s
         ),
         "[1 0 5 1 0 800]"
     );
-    assert_eq!(b.engine.take_wait(), 0);
+    assert_eq!(b.engine.take_wait().turn, 0);
     ask(&mut b, "LIMIT MULTI 2 k RATE 5 PER 1000 NOWAIT l RATE 5 PER 1000");
-    assert_eq!(b.engine.take_wait(), 4, "one of them is to be waited for");
+    assert_eq!(b.engine.take_wait().turn, 4, "one of them is to be waited for");
     ask(&mut b, "LIMIT k RATE 5 PER 1000");
     assert_eq!(
-        b.engine.take_wait(),
+        b.engine.take_wait().turn,
         4,
         "who asks later waits for the charges before"
     );

@@ -1,0 +1,219 @@
+//! A shard's way into the log: the entries that were handed over, in order, and how far they are committed.
+//!
+//! A node of its own has a log that commits by itself. A replicated shard proposes its entries; few are under
+//! way at once, and what is executed meanwhile grows into the next one: a round costs the same whatever it carries.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ruvio_server::replica::{Port, Refused, Stint};
+use ruvio_server::wal::{Lane, LogId, ShardId, Ticket, Why};
+
+/// When a change of a node of its own counts as committed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Commit {
+    /// In the page cache: it survives the process.
+    Written,
+    /// On stable storage: it survives the machine.
+    Durable,
+}
+
+/// Where a shard's entries go.
+pub enum Way {
+    Alone {
+        lane: Arc<Lane>,
+        shard: ShardId,
+        commit: Commit,
+        /// The index of its last entry, and its ticket.
+        last: u64,
+        ticket: Ticket,
+    },
+    #[expect(dead_code, reason = "there are no groups yet")]
+    Replicated {
+        port: Arc<Port>,
+        /// While it leads.
+        stint: Option<Stint>,
+        /// Of its last proposal.
+        number: u64,
+    },
+}
+
+/// Proposals under way of a replicated shard.
+const UNDER_WAY: usize = 2;
+
+/// An entry that was not taken.
+pub(super) struct NotTaken {
+    pub payload: Vec<u8>,
+    /// It never will be.
+    pub why: Option<Why>,
+}
+
+impl Way {
+    /// Hands over an entry; what it is known by.
+    pub(super) fn append(&mut self, payload: Vec<u8>) -> Result<u64, NotTaken> {
+        match self {
+            Self::Alone {
+                lane,
+                shard,
+                last,
+                ticket,
+                ..
+            } => {
+                // One node, so one leader, in one term.
+                match lane.append(*shard, LogId::new(1, 0, *last + 1), payload) {
+                    Ok(taken) => {
+                        *last += 1;
+                        *ticket = taken;
+                        Ok(taken.0)
+                    }
+                    Err(refused) => Err(NotTaken {
+                        payload: refused.payload,
+                        // Once it has ended the process is about to end, and no reply goes out any more.
+                        why: Some(refused.why).filter(|why| !matches!(why, Why::Full | Why::Ended)),
+                    }),
+                }
+            }
+            Self::Replicated { port, stint, number } => {
+                let payload = Bytes::from(payload);
+                // Whoever executed without a stint would be ahead of the log for good.
+                let proposed = match stint {
+                    Some(stint) => port.propose(*stint, *number + 1, payload),
+                    None => Err(Refused::Over(payload)),
+                };
+                match proposed {
+                    Ok(()) => {
+                        *number += 1;
+                        Ok(*number)
+                    }
+                    Err(Refused::Full(payload) | Refused::Over(payload)) => Err(NotTaken {
+                        payload: payload.into(),
+                        why: None,
+                    }),
+                }
+            }
+        }
+    }
+
+    /// All entries up to this one are committed.
+    fn committed(&self) -> u64 {
+        match self {
+            Self::Alone { lane, commit, .. } => match commit {
+                Commit::Written => lane.written().0.0,
+                Commit::Durable => lane.durable().0.0,
+            },
+            Self::Replicated { port, .. } => port.committed(),
+        }
+    }
+
+    pub(super) fn buffer(&self) -> Vec<u8> {
+        match self {
+            Self::Alone { lane, .. } => lane.buffer(),
+            Self::Replicated { .. } => Vec::new(),
+        }
+    }
+}
+
+/// A shard's way, and which turns' changes have yet to come out at its other end.
+pub(super) struct Track {
+    pub way: Way,
+    /// Entries under way: the first turn of each, and what it is known by.
+    under_way: VecDeque<(u64, u64)>,
+    /// An entry that was not taken, with its first turn. Behind it nothing passes.
+    refused: Option<(u64, Vec<u8>)>,
+    /// The first turn with changes that are in no entry; zero: none.
+    open: u64,
+}
+
+impl Track {
+    pub fn new(way: Way) -> Self {
+        Self {
+            way,
+            under_way: VecDeque::new(),
+            refused: None,
+            open: 0,
+        }
+    }
+
+    /// Changes of the turn are to become an entry. Whether they may now.
+    pub fn note(&mut self, turn: u64) -> bool {
+        if self.open == 0 {
+            self.open = turn;
+        }
+        self.is_ready()
+    }
+
+    /// There are changes that may become an entry now and are none.
+    pub fn is_due(&self) -> bool {
+        self.open > 0 && self.is_ready()
+    }
+
+    fn is_ready(&self) -> bool {
+        let few = match self.way {
+            Way::Alone { .. } => true,
+            Way::Replicated { .. } => self.under_way.len() < UNDER_WAY,
+        };
+        few && self.refused.is_none()
+    }
+
+    /// All changes so far are in this entry.
+    pub fn hand_over(&mut self, payload: Vec<u8>) -> Result<(), Why> {
+        let turn = std::mem::take(&mut self.open);
+        self.append(turn, payload)
+    }
+
+    /// Hands over what was not taken.
+    pub fn retry(&mut self) -> Result<(), Why> {
+        match self.refused.take() {
+            Some((turn, payload)) => self.append(turn, payload),
+            None => Ok(()),
+        }
+    }
+
+    fn append(&mut self, turn: u64, payload: Vec<u8>) -> Result<(), Why> {
+        match self.way.append(payload) {
+            Ok(number) => {
+                self.under_way.push_back((turn, number));
+                Ok(())
+            }
+            Err(NotTaken { payload, why }) => {
+                self.refused = Some((turn, payload));
+                why.map_or(Ok(()), Err)
+            }
+        }
+    }
+
+    pub fn is_refused(&self) -> bool {
+        self.refused.is_some()
+    }
+
+    /// Forgets what is committed. The first turn with changes that are not.
+    pub fn look(&mut self) -> u64 {
+        if !self.under_way.is_empty() {
+            let committed = self.way.committed();
+            while self
+                .under_way
+                .front()
+                .is_some_and(|(_, number)| *number <= committed)
+            {
+                self.under_way.pop_front();
+            }
+        }
+        self.first_uncommitted()
+    }
+
+    /// `u64::MAX`: all are.
+    pub fn first_uncommitted(&self) -> u64 {
+        let under_way = self.under_way.front().map(|(turn, _)| *turn);
+        let refused = self.refused.as_ref().map(|(turn, _)| *turn);
+        let open = (self.open > 0).then_some(self.open);
+        under_way.or(refused).or(open).unwrap_or(u64::MAX)
+    }
+
+    /// Nothing that was executed will come out.
+    pub fn forget(&mut self) {
+        self.under_way.clear();
+        self.refused = None;
+        self.open = 0;
+    }
+}

@@ -1,0 +1,8 @@
+//! What an owner thread and the consensus layer say to each other about one shard. Neither knows the other:
+//! here are no sockets and no Raft.
+
+mod clock;
+mod port;
+
+pub use clock::Instant;
+pub use port::{Epoch, Event, Given, Outcome, Port, Proposal, Refused, Stint};

@@ -1,0 +1,327 @@
+//! A port: where one shard's owner thread and its consensus group meet.
+//!
+//! The owner executes at once and proposes what came of it; the group says what is committed, and hands over
+//! what other leaders committed. Both ends of an epoch go through one lock, so that each entry is either
+//! executed here or given to be applied, never both and never neither.
+//!
+//! Invariants: entries are given in the order of the log. What is given is committed, and is in this node's own log.
+//! Queues are bounded: a group whose owner is slow waits with what is committed; an owner keeps few proposals
+//! under way.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::{Notify, mpsc};
+
+use super::clock::Instant;
+use crate::wal::{LogId, ShardId, Wake};
+
+/// A leadership: no two nodes have the same.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Epoch {
+    pub term: u64,
+    pub node: u64,
+}
+
+impl Epoch {
+    pub fn of(id: LogId) -> Self {
+        Self {
+            term: id.term.0,
+            node: id.node.0,
+        }
+    }
+}
+
+/// A time during which the owner executes, without a break; only grows. An epoch can have several: a leader that lost
+/// its lease begins anew.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Stint(pub u64);
+
+/// What happens to a shard, in order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// Another leader's effects, committed. Without any it only moves the index.
+    Entry { id: LogId, payload: Bytes },
+    /// This node leads; all that was committed before was given.
+    Lead(Stint),
+    /// It leads no longer. The last entry that was committed and given.
+    Follow { given: LogId },
+    /// The image holds more than was ever given here: the keyspace is made anew from it.
+    Replace { at: LogId },
+}
+
+/// What an owner wants in the log.
+#[derive(Debug)]
+pub struct Proposal {
+    pub stint: Stint,
+    /// Of this port; only grows, over stints too.
+    pub number: u64,
+    pub payload: Bytes,
+}
+
+/// What became of a proposal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// As the entry of that index.
+    Committed(u64),
+    /// It is in no log, or nobody can say: the keyspace is ahead of the log either way.
+    Lost,
+}
+
+/// Why a proposal was not taken. It comes back.
+#[derive(Debug)]
+pub enum Refused {
+    Full(Bytes),
+    /// The stint is over, or the node ends.
+    Over(Bytes),
+}
+
+/// What `Port::give` did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Given {
+    /// The owner executed it.
+    Executed,
+    Queued,
+}
+
+/// Bytes of events that wait for the owner. One larger entry passes alone.
+const EVENT_BYTES: usize = 16 << 20;
+/// What an event counts beside its bytes.
+const EVENT_COST: usize = 64;
+
+#[derive(Default)]
+struct State {
+    leads: Option<(Epoch, Stint)>,
+    /// The last that began.
+    stint: Stint,
+    /// The last entry that was given or executed, committed either way.
+    given: LogId,
+    events: VecDeque<Event>,
+    bytes: usize,
+}
+
+pub struct Port {
+    shard: ShardId,
+    owner: Arc<dyn Wake>,
+    proposals: mpsc::Sender<Proposal>,
+    state: Mutex<State>,
+    has_events: AtomicBool,
+    /// The number of the last committed proposal, and its entry's index, which is never behind it.
+    committed: AtomicU64,
+    committed_index: AtomicU64,
+    /// The index up to which the owner's keyspace has everything.
+    applied: AtomicU64,
+    /// Until when no other node can lead, as an `Instant`.
+    lease: AtomicU64,
+    /// When the leader was last heard of, as an `Instant`.
+    heard: AtomicU64,
+    room: Notify,
+}
+
+impl Port {
+    /// `given`: what the keyspace that the owner starts from holds. `proposals` leads to the group.
+    pub fn new(
+        shard: ShardId,
+        owner: Arc<dyn Wake>,
+        proposals: mpsc::Sender<Proposal>,
+        given: LogId,
+    ) -> Self {
+        Self {
+            shard,
+            owner,
+            proposals,
+            state: Mutex::new(State {
+                given,
+                ..State::default()
+            }),
+            has_events: AtomicBool::new(false),
+            committed: AtomicU64::new(0),
+            committed_index: AtomicU64::new(0),
+            applied: AtomicU64::new(given.index.0),
+            lease: AtomicU64::new(0),
+            heard: AtomicU64::new(0),
+            room: Notify::new(),
+        }
+    }
+
+    pub fn shard(&self) -> ShardId {
+        self.shard
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The owner's side.
+impl Port {
+    /// Proposes an entry. The owner keeps the order.
+    pub fn propose(&self, stint: Stint, number: u64, payload: Bytes) -> Result<(), Refused> {
+        let proposal = Proposal {
+            stint,
+            number,
+            payload,
+        };
+        self.proposals
+            .try_send(proposal)
+            .map_err(|refused| match refused {
+                mpsc::error::TrySendError::Full(proposal) => Refused::Full(proposal.payload),
+                mpsc::error::TrySendError::Closed(proposal) => Refused::Over(proposal.payload),
+            })
+    }
+
+    /// The number of the last proposal that is committed, as all before it are.
+    pub fn committed(&self) -> u64 {
+        self.committed.load(Ordering::Acquire)
+    }
+
+    /// The index of that proposal's entry or of a later one's.
+    pub fn committed_index(&self) -> u64 {
+        self.committed_index.load(Ordering::Acquire)
+    }
+
+    pub fn has_lease(&self, now: Instant) -> bool {
+        now.0 < self.lease.load(Ordering::Acquire)
+    }
+
+    /// Since when there has been no lease, if there is none now.
+    pub fn lease_end(&self) -> Instant {
+        Instant(self.lease.load(Ordering::Acquire))
+    }
+
+    /// When the leader was last heard of.
+    pub fn heard(&self) -> Instant {
+        Instant(self.heard.load(Ordering::Acquire))
+    }
+
+    #[inline]
+    pub fn has_events(&self) -> bool {
+        self.has_events.load(Ordering::Acquire)
+    }
+
+    /// Takes what has happened, in order.
+    pub fn take(&self, into: &mut VecDeque<Event>) {
+        let mut state = self.lock();
+        into.append(&mut state.events);
+        state.bytes = 0;
+        self.has_events.store(false, Ordering::Release);
+        drop(state);
+        self.room.notify_waiters();
+    }
+
+    /// The owner's keyspace has everything up to here.
+    pub fn note_applied(&self, index: u64) {
+        self.applied.store(index, Ordering::Release);
+    }
+}
+
+/// The group's side.
+impl Port {
+    /// Tells what became of a proposal. They become committed in their order; a lost one ends its stint.
+    pub fn settle(&self, stint: Stint, number: u64, outcome: Outcome) {
+        match outcome {
+            Outcome::Committed(index) => {
+                self.committed_index.fetch_max(index, Ordering::AcqRel);
+                self.committed.fetch_max(number, Ordering::AcqRel);
+                self.owner.wake();
+            }
+            Outcome::Lost => self.end(stint),
+        }
+    }
+
+    /// Hands over the next committed entry. Waits while the owner is behind.
+    pub async fn give(&self, id: LogId, payload: &Bytes) -> Given {
+        loop {
+            // Before the look, so that no room is missed.
+            let room = self.room.notified();
+            {
+                let mut state = self.lock();
+                if state.leads.is_some_and(|(epoch, _)| epoch == Epoch::of(id)) {
+                    state.given = id;
+                    return Given::Executed;
+                }
+                if state.bytes == 0 || state.bytes + payload.len() + EVENT_COST <= EVENT_BYTES {
+                    state.given = id;
+                    state.bytes += payload.len() + EVENT_COST;
+                    let payload = payload.clone();
+                    self.push(&mut state, Event::Entry { id, payload });
+                    return Given::Queued;
+                }
+            }
+            room.await;
+        }
+    }
+
+    /// All that was committed so far was given, and nothing else of the epoch is under way: the owner executes from
+    /// here on. Only proposals of this stint may be appended in its name.
+    pub fn lead(&self, epoch: Epoch) -> Stint {
+        let mut state = self.lock();
+        self.follow(&mut state);
+        state.stint.0 += 1;
+        let stint = state.stint;
+        state.leads = Some((epoch, stint));
+        self.push(&mut state, Event::Lead(stint));
+        stint
+    }
+
+    /// The stint is over, if it was not before.
+    pub fn end(&self, stint: Stint) {
+        let mut state = self.lock();
+        if state.leads.is_some_and(|(_, current)| current == stint) {
+            self.follow(&mut state);
+        }
+    }
+
+    /// The image was replaced by another node's: nothing given before counts.
+    pub fn replace(&self, at: LogId) {
+        let mut state = self.lock();
+        self.follow(&mut state);
+        state.events.clear();
+        state.bytes = 0;
+        state.given = at;
+        self.push(&mut state, Event::Replace { at });
+    }
+
+    /// What the owner executes under.
+    pub fn leads(&self) -> Option<(Epoch, Stint)> {
+        self.lock().leads
+    }
+
+    /// The last entry that was given.
+    pub fn given(&self) -> LogId {
+        self.lock().given
+    }
+
+    /// The index up to which the owner's keyspace has everything that it was given.
+    pub fn applied(&self) -> u64 {
+        self.applied.load(Ordering::Acquire)
+    }
+
+    /// No other node leads before then. It only moves on.
+    pub fn note_lease(&self, until: Instant) {
+        self.lease.fetch_max(until.0, Ordering::AcqRel);
+    }
+
+    /// The leader was heard of.
+    pub fn note_heard(&self, at: Instant) {
+        self.heard.fetch_max(at.0, Ordering::AcqRel);
+    }
+
+    fn follow(&self, state: &mut State) {
+        if state.leads.take().is_some() {
+            let given = state.given;
+            self.push(state, Event::Follow { given });
+        }
+    }
+
+    fn push(&self, state: &mut State, event: Event) {
+        let sleeps = state.events.is_empty();
+        state.events.push_back(event);
+        self.has_events.store(true, Ordering::Release);
+        if sleeps {
+            self.owner.wake();
+        }
+    }
+}
