@@ -5,6 +5,7 @@
 //! answers out.
 
 pub mod acl;
+pub mod cluster;
 pub mod command;
 pub mod effect;
 pub mod engine;

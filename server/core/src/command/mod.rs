@@ -5,6 +5,7 @@
 pub mod acl;
 pub mod args;
 pub mod bitmap;
+pub mod cluster;
 pub mod connection;
 pub mod counts;
 pub mod deadline;
@@ -35,6 +36,7 @@ pub use table::{COMMANDS, CommandTable, Entry};
 pub const FAMILIES: &[&[Command]] = &[
     acl::COMMANDS,
     bitmap::COMMANDS,
+    cluster::COMMANDS,
     connection::COMMANDS,
     generic::COMMANDS,
     hyperloglog::COMMANDS,

@@ -226,6 +226,7 @@ pub enum Group {
     Stream,
     Geo,
     Bitmap,
+    Cluster,
     Native,
 }
 

@@ -3,8 +3,9 @@
 //! It only decides. Whatever a single server would refuse is left to be refused where commands run, in its
 //! words and its order; only what concerns the spread itself is refused here.
 
+use super::door::{Door, one_slot};
 use super::session::{ClientId, Session};
-use super::spread::{is_populate, is_scan, shard_of_cursor};
+use super::spread::{is_populate, is_scan, named_slot, shard_of_cursor};
 use super::{Ahead, Engine, How};
 use crate::command::spec::{Find, Flags, Group, Join, KeySpec, Route};
 use crate::command::{Args, COMMANDS, Entry, keys};
@@ -68,12 +69,12 @@ impl Engine {
             && self.world.sessions.get(client).is_some_and(Session::is_plain)
             && entry.is_plain(args.len())
         {
-            return self.towards(ahead.shard, Then::GoOn);
+            return self.towards(client, entry, args, ahead.shard, Then::GoOn);
         }
         self.course_of(client, args, ahead)
     }
 
-    fn course_of(&mut self, client: ClientId, args: Args<'_>, ahead: &Ahead) -> Course {
+    pub(super) fn course_of(&mut self, client: ClientId, args: Args<'_>, ahead: &Ahead) -> Course {
         let Some(entry) = ahead.entry.map(|entry| whole_entry(entry, args)) else {
             return Course::Here;
         };
@@ -92,19 +93,27 @@ impl Engine {
         } else {
             Then::GoOn
         };
+        if self.world.cluster_of(client).is_some()
+            && let Err(error) = self.check_slots(client, entry, args)
+        {
+            return Course::Refuse(error);
+        }
         match entry.spec.route {
             Route::Local if is_populate(entry, args) => Course::Everywhere { ordered: true },
-            Route::Local => Course::Here,
+            Route::Local => match named_slot(entry, args) {
+                Some(slot) => self.towards_place(self.world.topology.shard_of(slot), then),
+                None => Course::Here,
+            },
             Route::First if self.world.topology.me == 0 => Course::Here,
             Route::First => Course::There { owner: 0, then },
             Route::Keys => match self.shards_of(entry, args) {
                 Shards::None => Course::Here,
-                Shards::One(shard) => self.towards(shard, then),
+                Shards::One(shard) => self.towards(client, entry, args, shard, then),
                 Shards::Several => Course::Refuse(CROSS_SLOT),
             },
             Route::Split(_) => match self.shards_of(entry, args) {
                 Shards::None => Course::Here,
-                Shards::One(shard) => self.towards(shard, then),
+                Shards::One(shard) => self.towards(client, entry, args, shard, then),
                 Shards::Several => match self.parts(entry, args) {
                     Some(parts) => Course::Split { parts },
                     None => Course::Here,
@@ -113,7 +122,7 @@ impl Engine {
             Route::Everywhere(_) if is_scan(entry) => {
                 let cursor = args.try_get(1).and_then(parse_u64).unwrap_or(0);
                 let shard = shard_of_cursor(cursor).min(self.world.topology.shards - 1);
-                self.towards(shard, then)
+                self.towards_scanned(client, shard, then)
             }
             Route::Everywhere(join) => Course::Everywhere {
                 ordered: join == Join::Ok || (join == Join::Own && entry.flags.any(Flags::ADMIN)),
@@ -121,7 +130,19 @@ impl Engine {
         }
     }
 
-    fn towards(&mut self, shard: u16, then: Then) -> Course {
+    #[inline]
+    fn towards(&mut self, client: ClientId, entry: &Entry, args: Args<'_>, shard: u16, then: Then) -> Course {
+        let course = self.towards_place(shard, then);
+        let leads = course == Course::Here && self.shard.role.leads();
+        if leads || !self.world.is_clustered() {
+            return course;
+        }
+        self.towards_leader(client, entry, args, shard, course, then)
+    }
+
+    /// The owner of this node that has the shard, if any does.
+    #[inline]
+    fn towards_place(&mut self, shard: u16, then: Then) -> Course {
         let topology = self.world.topology;
         if topology.is_mine(shard) {
             self.select(shard);
@@ -131,6 +152,87 @@ impl Engine {
             owner: topology.owner_of(shard),
             then,
         }
+    }
+
+    /// The shard does not lead on this owner. `course` is towards the owner that has it.
+    #[inline(never)]
+    fn towards_leader(
+        &mut self,
+        client: ClientId,
+        entry: &Entry,
+        args: Args<'_>,
+        shard: u16,
+        course: Course,
+        then: Then,
+    ) -> Course {
+        let Some(table) = self.world.cluster_of(client) else {
+            return self.towards_away(shard, course, then);
+        };
+        let entrance = self.world.sessions.get(client).map(|session| session.entrance);
+        let (Some(entrance), Some(at)) = (entrance, entry.first_key(args)) else {
+            return course;
+        };
+        let may_follow = entrance.reads_followers
+            && !entry.flags.has(Flags::WRITE)
+            && table.row(shard).is_some_and(|row| row.has_replica(table.me));
+        if course == Course::Here || may_follow {
+            // It is looked at there once more, with the role that the shard has then.
+            return course;
+        }
+        match self.world.find_slot(table, entrance, slot_of(args.get(at))) {
+            Ok(()) => course,
+            Err(error) => Course::Refuse(error),
+        }
+    }
+
+    /// The destination of a command of the routed port.
+    fn towards_away(&self, shard: u16, course: Course, then: Then) -> Course {
+        match self.destination(shard) {
+            owner if owner == self.world.topology.me => course,
+            owner => Course::There { owner, then },
+        }
+    }
+
+    /// `SCAN` by the cluster port walks the shards of this node alone.
+    fn towards_scanned(&mut self, client: ClientId, shard: u16, then: Then) -> Course {
+        let course = self.towards_place(shard, then);
+        match self.world.cluster_of(client) {
+            Some(_) => course,
+            None => self.towards_away(shard, course, then),
+        }
+    }
+
+    /// Where commands for the shard go, by whoever is to see the whole keyspace.
+    pub(super) fn destination(&self, shard: u16) -> u16 {
+        let away = self.world.away.as_ref();
+        let known = away.and_then(|away| away.get(usize::from(shard)));
+        known.map_or_else(|| self.world.topology.owner_of(shard), |known| *known)
+    }
+
+    /// What the cluster port asks of a command's keys, or channels of shards.
+    fn check_slots(&self, client: ClientId, entry: &Entry, args: Args<'_>) -> Result<(), Error> {
+        if entry.spec.group == Group::PubSub && !entry.spec.keys.is_empty() {
+            // `SPUBLISH` has its message behind the channel.
+            let names = if entry.spec.name == "spublish" {
+                1
+            } else {
+                args.len() - 1
+            };
+            let slot = one_slot(args.iter_from(1).take(names))?;
+            let session = self.world.sessions.get(client);
+            return match (slot, self.world.cluster_of(client), session) {
+                (Some(slot), Some(table), Some(session)) => {
+                    self.world.find_slot(table, session.entrance, slot)
+                }
+                _ => Ok(()),
+            };
+        }
+        let mut at = Vec::new();
+        if keys::for_each_key(entry.spec, args, |key, _| at.push(key)).is_none() {
+            // The command says so itself.
+            return Ok(());
+        }
+        one_slot(at.into_iter().map(|at| args.get(at))).map(drop)
     }
 
     fn shards_of(&self, entry: &Entry, args: Args<'_>) -> Shards {
@@ -169,7 +271,7 @@ impl Engine {
             match parts.iter_mut().find(|part| part.shard == shard) {
                 Some(part) => part.keys.push(at),
                 None => parts.push(Part {
-                    owner: topology.owner_of(shard),
+                    owner: self.destination(shard),
                     shard,
                     keys: vec![at],
                     step,
@@ -186,7 +288,10 @@ impl Engine {
             return Course::Here;
         };
         let (in_multi, held, monitors) = (session.in_multi(), session.slot, session.monitors);
-        let owner = held.map(|slot| topology.owner_of(topology.shard_of(slot)));
+        let owner = held.map(|slot| match session.entrance.door {
+            Door::Cluster => topology.owner_of(topology.shard_of(slot)),
+            Door::Routed => self.destination(topology.shard_of(slot)),
+        });
         let elsewhere = owner.filter(|owner| *owner != topology.me);
         match entry.spec.name {
             "multi" => Course::Here,
@@ -228,7 +333,9 @@ impl Engine {
         held: Option<u16>,
         in_multi: bool,
     ) -> Course {
-        let mut slot = held;
+        // One that will not run whatever comes holds to no slot.
+        let is_spoiled = self.world.sessions.get(client).is_some_and(Session::is_spoiled);
+        let mut slot = held.filter(|_| !is_spoiled);
         let mut fits = true;
         keys::for_each_key(entry.spec, args, |at, _| {
             let of_key = slot_of(args.get(at));
@@ -245,13 +352,21 @@ impl Engine {
                 entry.full_name
             )));
         }
-        if let Some(session) = self.world.sessions.get_mut(client) {
+        let Some(shard) = slot.map(|slot| self.world.topology.shard_of(slot)) else {
+            return Course::Here;
+        };
+        let course = match self.towards(client, entry, args, shard, Then::Wait) {
+            // It is only taken in, whoever will run it.
+            Course::There { .. } if in_multi => Course::Here,
+            course => course,
+        };
+        if !is_spoiled
+            && !matches!(course, Course::Refuse(_))
+            && let Some(session) = self.world.sessions.get_mut(client)
+        {
             session.slot = slot;
         }
-        match slot {
-            Some(slot) if !in_multi => self.towards(self.world.topology.shard_of(slot), Then::Wait),
-            _ => Course::Here,
-        }
+        course
     }
 }
 

@@ -74,6 +74,7 @@ pub fn flags(session: &Session) -> Vec<u8> {
         (b'd', session.watch_broken()),
         (b'c', session.closing),
         (b'U', session.is_unix()),
+        (b'r', session.entrance.reads_followers),
         (b'e', session.identity.no_evict),
         (b'T', session.no_touch),
     ];

@@ -234,7 +234,8 @@ impl Engine {
         if !standing.unrestricted {
             self.check_rules(client, entry, args, now)?;
         }
-        self.check_role(client, entry)?;
+        self.check_door(client, entry, args)?;
+        self.check_role(client, entry, args)?;
         self.check_log_room(client, standing, entry)?;
         if self.needs_memory(client, standing, entry) {
             self.make_room_for_command(now);

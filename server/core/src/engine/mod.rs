@@ -15,6 +15,9 @@ mod configure;
 pub mod course;
 pub mod describe;
 mod dispatch;
+mod door;
+#[cfg(test)]
+mod door_tests;
 pub mod errand;
 mod figures;
 pub mod host;
@@ -50,6 +53,7 @@ mod unblock;
 mod wishes;
 mod world;
 
+pub use door::{Door, Entrance, NOBODY};
 pub use figures::{Cycles, MemoryUsage, Rates};
 pub use host::{CpuTimes, Host, ImageRuns, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts};
 pub use identity::Identity;

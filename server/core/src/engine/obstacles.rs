@@ -20,6 +20,8 @@ pub enum Obstacle {
     Loading = 4,
     /// The shard at hand does not lead here (see `roles`).
     Roles = 8,
+    /// Clients of the cluster port, where nobody decides the course of commands before they run (see `door`).
+    Doors = 16,
 }
 
 /// Those that there are now.

@@ -5,5 +5,3 @@
 pub const SERVER: &str = "redis";
 /// The version whose commands a client may count on: the last one that Redis and Valkey have in common.
 pub const COMPATIBLE_VERSION: &str = "7.2.4";
-/// `mode` of `HELLO` and `redis_mode` of `INFO`.
-pub const MODE: &str = "standalone";

@@ -7,6 +7,7 @@
 use hashbrown::HashMap;
 
 use super::dispatch::Standing;
+use super::door::Entrance;
 use super::session::{ClientId, ReplyMode};
 use super::{Ahead, Engine, Flow};
 use crate::acl::Users;
@@ -27,6 +28,7 @@ pub struct Passport {
     pub no_touch: bool,
     /// Of its transaction.
     pub slot: Option<u16>,
+    pub entrance: Entrance,
 }
 
 /// Whether a command leaves.
@@ -72,6 +74,7 @@ impl Engine {
             protocol: session.protocol,
             no_touch: session.no_touch,
             slot: session.slot,
+            entrance: session.entrance,
         };
         reply.set_proto(session.protocol);
         let Some(entry) = ahead.entry else {
@@ -183,6 +186,7 @@ impl Engine {
             session.protocol = passport.protocol;
             session.no_touch = passport.no_touch;
             session.slot = passport.slot.or(session.slot);
+            session.entrance = passport.entrance;
         }
     }
 
@@ -218,6 +222,7 @@ impl Engine {
             protocol: session.map_or(Protocol::Resp2, |session| session.protocol),
             no_touch: session.is_some_and(|session| session.no_touch),
             slot: session.and_then(|session| session.slot),
+            entrance: session.map_or(Entrance::default(), |session| session.entrance),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::door::Entrance;
 use super::identity::Identity;
 use super::spread::Topology;
 use super::transaction::Transaction;
@@ -154,6 +155,7 @@ pub struct Session {
     pub(super) listening: Option<Box<Listening>>,
     /// Close once what is owed has been sent.
     pub closing: bool,
+    pub entrance: Entrance,
     pub traffic: Traffic,
 }
 
@@ -225,6 +227,7 @@ impl Sessions {
             transaction: None,
             listening: None,
             closing: false,
+            entrance: Entrance::default(),
             traffic: Traffic::default(),
         }));
         self.live += 1;
@@ -286,6 +289,11 @@ impl Sessions {
             .collect();
         all.sort_unstable_by_key(|s| s.id);
         all.into_iter()
+    }
+
+    /// With those that stand for clients of other owners, in no order.
+    pub(super) fn with_shadows(&self) -> impl Iterator<Item = &Session> {
+        self.places.iter().filter_map(Option::as_deref)
     }
 
     pub fn for_each_mut(&mut self, visit: impl FnMut(&mut Session)) {

@@ -7,6 +7,7 @@
 
 use super::course::{NO_SHARD, whole_entry};
 use super::observe::Portion;
+use super::roles::concerns_keys;
 use super::session::ClientId;
 use super::{Ahead, Engine, Flow, How};
 use crate::command::spec::{Categories, Join, Route};
@@ -275,6 +276,7 @@ impl Engine {
             }
             _ => {
                 match ahead.shard {
+                    NO_SHARD if self.select_named_slot(ahead.entry, args) => {}
                     NO_SHARD => self.select_watched(client),
                     shard => self.select(shard),
                 }
@@ -287,6 +289,19 @@ impl Engine {
                 }
                 flow
             }
+        }
+    }
+
+    /// Brings the shard of the slot to hand that the command names by its number.
+    fn select_named_slot(&mut self, entry: Option<&'static Entry>, args: Args<'_>) -> bool {
+        let topology = self.world.topology;
+        let slot = entry.and_then(|entry| named_slot(whole_entry(entry, args), args));
+        match slot.map(|slot| topology.shard_of(slot)) {
+            Some(shard) if topology.is_mine(shard) => {
+                self.select(shard);
+                true
+            }
+            _ => false,
         }
     }
 
@@ -316,9 +331,15 @@ impl Engine {
     ) -> Flow {
         let mut parts = Vec::with_capacity(self.shard_count());
         let portion = self.world.observer.portion;
+        let leads_only = ahead
+            .entry
+            .is_some_and(|entry| concerns_keys(whole_entry(entry, args)));
         for place in 0..self.shard_count() {
             self.select_place(place);
-            if place > 0 {
+            if leads_only && !self.shard.role.leads() {
+                continue;
+            }
+            if !parts.is_empty() {
                 self.world.observer.portion = Portion::Rest;
             }
             self.world.parked_bytes = self.slab_bytes() - self.shard.heap.slab_bytes();
@@ -331,6 +352,9 @@ impl Engine {
             }
             parts.push(part.take());
         }
+        if parts.is_empty() {
+            return self.run_on_none(client, args, ahead, now, reply);
+        }
         let how = ahead.how(args);
         let random = self.shard.random();
         let mut joined = how.of_shards().join(&parts, &[], random);
@@ -340,6 +364,24 @@ impl Engine {
         }
         reply.raw(&joined);
         Flow::Continue
+    }
+
+    /// What the command answers where there are no keys.
+    fn run_on_none(
+        &mut self,
+        client: ClientId,
+        args: Args<'_>,
+        ahead: Ahead,
+        now: Now,
+        reply: &mut Reply,
+    ) -> Flow {
+        let empty = Box::new(Shard::with_databases(0, 1, self.shard.databases.len()));
+        let here = std::mem::replace(&mut self.shard, empty);
+        self.note_role();
+        let flow = self.execute_ahead(client, args, ahead, now, reply);
+        self.shard = here;
+        self.note_role();
+        flow
     }
 
     /// `SCAN`: the shard is in the upper bits of the cursor, and the shards are walked one after the other.
@@ -358,7 +400,15 @@ impl Engine {
             }
         }
         let mut answer = Reply::new(reply.proto());
-        let flow = self.execute(client, inner.view(), now, &mut answer);
+        let flow = if self.shard.role.leads() {
+            self.execute(client, inner.view(), now, &mut answer)
+        } else {
+            let ahead = Ahead {
+                entry: COMMANDS.find(args.get(0)),
+                ..Ahead::default()
+            };
+            self.run_on_none(client, inner.view(), ahead, now, &mut answer)
+        };
         let next = |inner: u64| match inner {
             0 if shard + 1 < topology.shards => u64::from(shard + 1) << CURSOR_BITS,
             0 => 0,
@@ -379,6 +429,18 @@ pub(super) fn shard_of_cursor(cursor: u64) -> u16 {
 
 pub(super) fn is_scan(entry: &Entry) -> bool {
     entry.spec.route == Route::Everywhere(Join::Own) && entry.full_name == "scan"
+}
+
+/// `CLUSTER COUNTKEYSINSLOT` and its like look at one slot.
+pub(super) fn named_slot(entry: &Entry, args: Args<'_>) -> Option<u16> {
+    if !matches!(
+        &*entry.full_name,
+        "cluster|countkeysinslot" | "cluster|getkeysinslot"
+    ) {
+        return None;
+    }
+    let slot = u16::try_from(parse_u64(args.try_get(2)?)?).ok()?;
+    (slot < SLOTS).then_some(slot)
 }
 
 /// `DEBUG POPULATE` makes keys of every shard.

@@ -16,6 +16,7 @@ use crate::exec::{Caller, Exec, Failure, Now, Outcome};
 use crate::keyspace::{Db, Interest};
 use crate::options::Id;
 use crate::resp::Reply;
+use crate::text::crc16::slot_of;
 
 struct Queued {
     command: u16,
@@ -144,6 +145,26 @@ impl Session {
     /// Whether this is the `EXEC` of a transaction with a command about keys.
     pub(super) fn exec_would_touch(&self, entry: &Entry) -> bool {
         is_exec(entry) && self.transaction.as_ref().is_some_and(|t| t.touches)
+    }
+
+    /// A command was refused that was meant for its transaction.
+    pub(super) fn is_spoiled(&self) -> bool {
+        self.transaction.as_ref().is_some_and(|t| t.spoiled)
+    }
+
+    /// The slot of the first key among the commands that were taken in.
+    pub(super) fn queued_slot(&self) -> Option<u16> {
+        let queue = &self.transaction.as_ref()?.queue;
+        queue.iter().find_map(|Queued { command, args }| {
+            let at = COMMANDS.get(*command).first_key(args.view())?;
+            Some(slot_of(args.view().get(at)))
+        })
+    }
+
+    /// A key that it watches.
+    pub(super) fn watched_key(&self) -> Option<&[u8]> {
+        let watched = &self.transaction.as_ref()?.watched;
+        watched.first().map(|watched| &*watched.key)
     }
 
     /// Whether this is the `EXEC` of a transaction with a command of one of these flags in it.
@@ -312,6 +333,10 @@ impl Engine {
     ) {
         let error = if entry.is_some_and(is_exec) {
             self.world.end_transaction(client, &mut self.shard.interest);
+            if matches!(error.prefix(), "MOVED" | "CLUSTERDOWN") {
+                // As in Valkey: clients have to see it as it is.
+                return self.reject(error, reply);
+            }
             let why = error.text();
             let why = why.strip_prefix("ERR ").unwrap_or(why);
             Error::from(format!("EXECABORT Transaction discarded because of: {why}"))

@@ -46,7 +46,7 @@ impl Engine {
                 continue;
             };
             match (how, on_timeout) {
-                (UnblockAs::Error, _) => self.end_wait_with_error(client),
+                (UnblockAs::Error, _) => self.end_wait_with_error(client, UNBLOCKED),
                 (UnblockAs::Timeout, OnTimeout::RunAgain) => self.try_again(client, now, false),
                 (UnblockAs::Timeout, OnTimeout::Null) => drop(self.end_wait(client, Reply::null)),
                 (UnblockAs::Timeout, _) => drop(self.end_wait(client, Reply::null_array)),
@@ -55,13 +55,13 @@ impl Engine {
     }
 
     /// Counts among the errors, and as a call that was rejected besides being over: Valkey's figures.
-    fn end_wait_with_error(&mut self, client: ClientId) {
+    pub(super) fn end_wait_with_error(&mut self, client: ClientId, error: Error) {
         let session = self.world.sessions.get(client);
         let Some(command) = session.and_then(|s| s.blocked.as_ref()).map(|b| b.command) else {
             return;
         };
         let mut told = Reply::new(Protocol::Resp2);
-        self.reject(UNBLOCKED, &mut told);
+        self.reject(error, &mut told);
         self.world.stats.commands[command as usize].rejected += 1;
         self.end_wait(client, |out| out.raw(told.as_slice()));
     }

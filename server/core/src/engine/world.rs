@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::errand::Errand;
 use super::figures::{Cycles, MemoryMarks, Rates};
@@ -15,6 +16,7 @@ use super::stopwatch::Stopwatch;
 use super::unblock::UnblockAs;
 use super::wishes::Wishes;
 use crate::acl::{AclLog, Users};
+use crate::cluster::Table;
 use crate::command::COMMANDS;
 use crate::options::Options;
 use crate::pubsub::Directory;
@@ -70,6 +72,11 @@ pub struct World {
     pub sessions: Sessions,
     /// Where this owner stands among others.
     pub topology: Topology,
+    /// The cluster that this node is of: `Engine::set_cluster` changes it. `None`: plain Redis.
+    pub cluster: Option<Arc<Table>>,
+    /// By shard, where commands of the routed port go: an owner of this node, a number from `topology.owners` on
+    /// that the caller gave to another node, or `NOBODY`. `None`: all shards are led here.
+    pub away: Option<Arc<[u16]>>,
     /// The number of the shard that commands run on now.
     pub shard_at_hand: u16,
     /// Emptied by the caller after each command.
@@ -119,6 +126,8 @@ impl World {
         Self {
             sessions: Sessions::default(),
             topology: Topology::ALONE,
+            cluster: None,
+            away: None,
             shard_at_hand: 0,
             outbox: Vec::new(),
             parked_bytes: 0,
@@ -145,6 +154,12 @@ impl World {
             stopwatch: Stopwatch::default(),
             observer: Observer::default(),
         }
+    }
+
+    /// Shards may be led by other nodes.
+    #[inline]
+    pub(super) fn is_clustered(&self) -> bool {
+        self.cluster.is_some() || self.away.is_some()
     }
 
     /// Whether a key belongs to the shard that commands run on now.

@@ -56,6 +56,7 @@ pub(super) fn hello(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         x.world
             .log_in(x.caller.client, username, password, args.get(0), x.now)?;
     }
+    let mode = x.world.mode_for(x.caller.client);
     let default_user = x.world.users.default_user();
     let Some(session) = x.world.sessions.get_mut(x.caller.client) else {
         return Ok(());
@@ -86,7 +87,7 @@ pub(super) fn hello(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     reply.bulk(b"id");
     reply.integer(session.id.serial() as i64);
     reply.bulk(b"mode");
-    reply.bulk_str(product::MODE);
+    reply.bulk_str(mode);
     reply.bulk(b"role");
     reply.bulk(b"master");
     reply.bulk(b"modules");

@@ -105,6 +105,7 @@ fn reset(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
         session.protocol = Protocol::Resp2;
         session.reply_mode = Default::default();
         session.no_touch = false;
+        session.entrance.reads_followers = false;
     }
     x.world.stop_monitor(x.caller.client);
     x.reply.set_proto(Protocol::Resp2);
@@ -121,7 +122,7 @@ fn select(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     }
     let index = usize::try_from(number)
         .ok()
-        .filter(|index| *index < x.db.shard.databases.len());
+        .filter(|index| *index < x.world.databases_of(x.caller.client, x.db.shard.databases.len()));
     let Some(index) = index else {
         return Err(Error::new("ERR DB index is out of range").into());
     };

@@ -8,6 +8,7 @@ use crate::keyspace::Db;
 use crate::text::fold;
 
 const FIRST_INVALID: Error = Error::new("ERR invalid first DB index");
+const ONE_DATABASE: Error = Error::new("ERR SWAPDB is not allowed in cluster mode");
 const SECOND_INVALID: Error = Error::new("ERR invalid second DB index");
 
 /// `[ASYNC | SYNC]`: accepted and without meaning, since a flush never takes long here.
@@ -52,6 +53,9 @@ fn drop_stale(x: &mut Exec<'_>, databases: &[u16]) {
 }
 
 pub(super) fn swapdb(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
+    if x.world.cluster_of(x.caller.client).is_some() {
+        return Err(ONE_DATABASE.into());
+    }
     // That both are numbers is checked before either is looked for.
     let one = parse_database(&x.db, args.get(1), FIRST_INVALID);
     let other = parse_database(&x.db, args.get(2), SECOND_INVALID);

@@ -18,6 +18,7 @@ pub use rows::COMMANDS;
 pub use sort::refused_pattern;
 
 use crate::error::{Error, NOT_AN_INTEGER};
+use crate::exec::Exec;
 use crate::keyspace::Db;
 use crate::text::number::parse_i64;
 
@@ -35,6 +36,12 @@ fn parse_database(db: &Db<'_>, word: &[u8], not_a_number: Error) -> Result<u16, 
         .ok_or(NO_SUCH_DATABASE)
 }
 
-fn parse_target(db: &Db<'_>, word: &[u8]) -> Result<u16, Error> {
-    parse_database(db, word, NOT_AN_INTEGER)
+/// Another database, of those that the client may use.
+fn parse_target(x: &Exec<'_>, word: &[u8]) -> Result<u16, Error> {
+    let target = parse_database(&x.db, word, NOT_AN_INTEGER)?;
+    let there_are = x.world.databases_of(x.caller.client, x.db.shard.databases.len());
+    match usize::from(target) < there_are {
+        true => Ok(target),
+        false => Err(NO_SUCH_DATABASE),
+    }
 }

@@ -47,7 +47,7 @@ fn move_within(x: &mut Exec<'_>, args: Args<'_>) {
 
 pub(super) fn move_to(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     let key = x.db.key(args.get(1));
-    let target = parse_target(&x.db, args.get(2))?;
+    let target = parse_target(x, args.get(2))?;
     if target == x.db.index {
         return Err(SAME_OBJECT.into());
     }
@@ -72,7 +72,7 @@ pub(super) fn copy(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         match (args.get(at), args.try_get(at + 1)) {
             (word, _) if fold::is(word, "REPLACE") => replace = true,
             (word, Some(number)) if fold::is(word, "DB") => {
-                target = parse_target(&x.db, number)?;
+                target = parse_target(x, number)?;
                 at += 1;
             }
             _ => return Err(SYNTAX.into()),

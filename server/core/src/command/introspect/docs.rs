@@ -66,6 +66,7 @@ pub(super) fn group(group: Group) -> &'static str {
         Group::Stream => "stream",
         Group::Geo => "geo",
         Group::Bitmap => "bitmap",
+        Group::Cluster => "cluster",
         Group::Native => "native",
     }
 }

@@ -39,6 +39,17 @@ pub(super) fn tips(full_name: &str) -> &'static [&'static str] {
         | "sscan" | "time" | "ttl" | "zrandmember" | "zscan" => &[VARIES],
         "command" | "command|docs" | "command|info" | "command|list" | "hgetall" | "hkeys" | "hvals"
         | "sdiff" | "sinter" | "smembers" | "sunion" => &[ANY_ORDER],
+        "cluster|bumpepoch"
+        | "cluster|count-failure-reports"
+        | "cluster|getkeysinslot"
+        | "cluster|info"
+        | "cluster|links"
+        | "cluster|myshardid"
+        | "cluster|nodes"
+        | "cluster|replicas"
+        | "cluster|shards"
+        | "cluster|slaves"
+        | "cluster|slots" => &[VARIES],
         _ => &[],
     }
 }

@@ -86,8 +86,9 @@ const SECTIONS: &[Section] = &[
         Shown::WithAll,
         activity::latency_stats,
     ),
-    section("cluster", "Cluster", Shown::Always, |_, lines| {
-        lines.put("cluster_enabled", 0)
+    section("cluster", "Cluster", Shown::Always, |x, lines| {
+        let is_enabled = x.world.cluster_of(x.caller.client).is_some();
+        lines.put("cluster_enabled", u8::from(is_enabled))
     }),
     section("keyspace", "Keyspace", Shown::Always, memory::keyspace),
     section("debug", "Debug", Shown::ByName, activity::debug),

@@ -16,8 +16,9 @@ pub(super) fn server(x: &mut Exec<'_>, lines: &mut Lines) {
     lines.put("redis_git_sha1", "00000000");
     lines.put("redis_git_dirty", 0);
     lines.put("redis_build_id", "0");
-    lines.put("redis_mode", product::MODE);
-    lines.put("server_mode", product::MODE);
+    let mode = x.world.mode_for(x.caller.client);
+    lines.put("redis_mode", mode);
+    lines.put("server_mode", mode);
     lines.put("os", &facts.os);
     lines.put("arch_bits", usize::BITS);
     lines.put("multiplexing_api", "epoll");
