@@ -15,6 +15,11 @@ impl Instant {
     }
 
     #[must_use]
+    pub fn before(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(span.as_nanos() as u64))
+    }
+
+    #[must_use]
     pub fn after(self, span: Duration) -> Self {
         Self(self.0.saturating_add(span.as_nanos() as u64))
     }

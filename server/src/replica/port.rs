@@ -118,6 +118,8 @@ pub struct Port {
     /// When the leader was last heard of, as an `Instant`.
     heard: AtomicU64,
     room: Notify,
+    /// A stint has ended.
+    over: Notify,
 }
 
 impl Port {
@@ -143,6 +145,7 @@ impl Port {
             lease: AtomicU64::new(0),
             heard: AtomicU64::new(0),
             room: Notify::new(),
+            over: Notify::new(),
         }
     }
 
@@ -284,6 +287,11 @@ impl Port {
         self.push(&mut state, Event::Replace { at });
     }
 
+    /// Done when a stint ends, asked for before one looks whether it has.
+    pub fn ended(&self) -> tokio::sync::futures::Notified<'_> {
+        self.over.notified()
+    }
+
     /// What the owner executes under.
     pub fn leads(&self) -> Option<(Epoch, Stint)> {
         self.lock().leads
@@ -313,6 +321,7 @@ impl Port {
         if state.leads.take().is_some() {
             let given = state.given;
             self.push(state, Event::Follow { given });
+            self.over.notify_waiters();
         }
     }
 

@@ -1,0 +1,157 @@
+//! A group's state machine: committed entries go to the shard's port, in order, and the image stands for a
+//! snapshot. Nothing is evaluated here, and no keyspace is touched.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use openraft::alias::{LogIdOf, SnapshotMetaOf, SnapshotOf, StoredMembershipOf};
+use openraft::storage::{EntryResponder, RaftStateMachine};
+use openraft::{EntryPayload, RaftSnapshotBuilder};
+
+use super::snapshot::{Held, Images, Snapshot};
+use super::types::C;
+use crate::replica::Port;
+use crate::wal::LogId;
+
+/// Memberships that are remembered, so that the image's can be told. A shard sees few.
+const REMEMBERED: usize = 64;
+
+#[derive(Clone)]
+pub struct Machine {
+    port: Arc<Port>,
+    images: Arc<dyn Images>,
+    applied: Option<LogIdOf<C>>,
+    /// Applied ones, oldest first; the first is that of the start.
+    memberships: Vec<StoredMembershipOf<C>>,
+}
+
+impl Machine {
+    /// `applied`: what the shard's keyspace holds at the start.
+    pub fn new(
+        port: Arc<Port>,
+        images: Arc<dyn Images>,
+        applied: Option<LogIdOf<C>>,
+        membership: StoredMembershipOf<C>,
+    ) -> Self {
+        Self {
+            port,
+            images,
+            applied,
+            memberships: vec![membership],
+        }
+    }
+
+    fn note_membership(&mut self, membership: StoredMembershipOf<C>) {
+        if self.memberships.len() == REMEMBERED {
+            self.memberships.remove(0);
+        }
+        self.memberships.push(membership);
+    }
+
+    /// The last membership that an image of this index has seen.
+    fn membership_at(&self, index: u64) -> StoredMembershipOf<C> {
+        let seen = |membership: &&StoredMembershipOf<C>| {
+            let at = membership.log_id().as_ref();
+            at.is_none_or(|id| id.index <= index)
+        };
+        let last = self.memberships.iter().rev().find(seen);
+        last.or(self.memberships.first()).cloned().unwrap_or_default()
+    }
+
+    fn meta_of(&self, held: &Held) -> SnapshotMetaOf<C> {
+        SnapshotMetaOf::<C> {
+            last_log_id: Some(raft_id(held.at)),
+            last_membership: self.membership_at(held.at.index.0),
+        }
+    }
+
+    fn snapshot(&self) -> Option<SnapshotOf<C, Snapshot>> {
+        let held = self.images.held(self.port.shard())?;
+        Some(SnapshotOf::<C, Snapshot> {
+            meta: self.meta_of(&held),
+            snapshot: Snapshot::Kept(held),
+        })
+    }
+}
+
+impl RaftStateMachine<C> for Machine {
+    type SnapshotData = Snapshot;
+    type SnapshotBuilder = Self;
+
+    async fn applied_state(&mut self) -> io::Result<(Option<LogIdOf<C>>, StoredMembershipOf<C>)> {
+        let last = self.memberships.last().cloned().unwrap_or_default();
+        Ok((self.applied, last))
+    }
+
+    async fn apply<S>(&mut self, mut entries: S) -> io::Result<()>
+    where
+        S: Stream<Item = io::Result<EntryResponder<C>>> + Unpin + Send,
+    {
+        static NOTHING: Bytes = Bytes::new();
+        while let Some(item) = entries.next().await {
+            let (entry, responder) = item?;
+            let id = entry.log_id;
+            let payload = match &entry.payload {
+                EntryPayload::Normal(batch) => &batch.0,
+                EntryPayload::Blank => &NOTHING,
+                EntryPayload::Membership(membership) => {
+                    self.note_membership(StoredMembershipOf::<C>::new(Some(id), membership.clone()));
+                    &NOTHING
+                }
+            };
+            self.port.give(log_id(id), payload).await;
+            self.applied = Some(id);
+            if let Some(responder) = responder {
+                responder.send(());
+            }
+        }
+        Ok(())
+    }
+
+    async fn get_snapshot_builder(&mut self) -> Self {
+        self.clone()
+    }
+
+    async fn install_snapshot(&mut self, meta: &SnapshotMetaOf<C>, snapshot: Snapshot) -> io::Result<()> {
+        let Some(id) = meta.last_log_id else {
+            return Ok(());
+        };
+        let at = log_id(id);
+        if let Snapshot::Received(received) = snapshot {
+            self.images.install(self.port.shard(), received).await?;
+        }
+        self.applied = Some(id);
+        self.memberships = vec![meta.last_membership.clone()];
+        self.port.replace(at);
+        Ok(())
+    }
+
+    async fn get_current_snapshot(&mut self) -> io::Result<Option<SnapshotOf<C, Snapshot>>> {
+        Ok(self.snapshot())
+    }
+}
+
+impl RaftSnapshotBuilder<C> for Machine {
+    type SnapshotData = Snapshot;
+
+    /// Takes note of what the image holds: nothing is copied.
+    async fn build_snapshot(&mut self) -> io::Result<SnapshotOf<C, Snapshot>> {
+        self.snapshot()
+            .ok_or_else(|| io::Error::other("the shard has no image yet"))
+    }
+}
+
+/// Both say the same of an entry.
+pub fn log_id(id: LogIdOf<C>) -> LogId {
+    LogId::new(id.leader_id.term, id.leader_id.node_id, id.index)
+}
+
+pub fn raft_id(id: LogId) -> LogIdOf<C> {
+    let leader = openraft::impls::leader_id_adv::LeaderId {
+        term: id.term.0,
+        node_id: id.node.0,
+    };
+    LogIdOf::<C>::new(leader, id.index.0)
+}

@@ -1,0 +1,36 @@
+//! A snapshot is the shard's image as it stands: its sender reads it where it is, its receiver has it in a file.
+
+use std::io;
+use std::path::PathBuf;
+
+use futures_util::future::BoxFuture;
+
+use crate::wal::{LogId, ShardId};
+
+/// What an image holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Held {
+    pub at: LogId,
+}
+
+#[derive(Clone, Debug)]
+pub enum Snapshot {
+    /// This node's own image.
+    Kept(Held),
+    /// Another node's, complete and verified.
+    Received(Received),
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Received {
+    pub at: LogId,
+    pub file: PathBuf,
+}
+
+/// The images of the node's shards, as far as groups have to do with them.
+pub trait Images: Send + Sync {
+    /// What the shard's image durably holds. `None` where there is none.
+    fn held(&self, shard: ShardId) -> Option<Held>;
+    /// Puts a received one in its place.
+    fn install(&self, shard: ShardId, received: Received) -> BoxFuture<'_, io::Result<()>>;
+}
