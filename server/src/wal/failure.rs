@@ -138,4 +138,6 @@ pub enum ReadError {
     Damaged { at: Position, why: Bad },
     #[error("entry {} of shard {} is not in the log", .index.0, .shard.0)]
     Gone { shard: ShardId, index: LogIndex },
+    #[error("the log has ended")]
+    Ended,
 }

@@ -21,6 +21,11 @@ const SPARE_BYTES_MAX: usize = 256 << 10;
 /// thread: it must not wait.
 pub trait Wake: Send + Sync {
     fn wake(&self);
+
+    /// The log has ended, by itself or because it was stopped: nothing more is completed.
+    fn ended(&self) {
+        self.wake();
+    }
 }
 
 /// Why a record was not taken; its buffer comes back.

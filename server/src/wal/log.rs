@@ -12,6 +12,7 @@ use super::failure::{EXIT_IO, EXIT_REFUSED, Fatal, ReadError};
 use super::files;
 use super::ids::{ClusterId, LogId, LogIndex, Position, ShardId};
 use super::lane::{Bounds, Lane, Wake};
+use super::reader::{self, Reader};
 use super::recover::Recovery;
 use super::room::{Reserve, Room};
 use super::scan::{Pin, Scan};
@@ -309,20 +310,12 @@ impl Wal {
 
     /// Living entries of one shard from an index on.
     pub fn entries(&self, shard: ShardId, from: LogIndex) -> Result<Scan, ReadError> {
-        let mut catalog = self.shared.catalog();
-        let at = match catalog.find(shard, from) {
-            Some(run) => Position {
-                segment: run.segment,
-                offset: run.offset,
-            },
-            None if catalog.last(shard).is_none_or(|last| from > last) => catalog.tail(),
-            None => return Err(ReadError::Gone { shard, index: from }),
-        };
-        let snapshot = catalog.part(shard, from);
-        let pin = Pin::new(self.shared.catalog_handle(), &mut catalog, at.segment);
-        drop(catalog);
-        let only = Some((shard, from));
-        Ok(Scan::new(&self.disk, self.cluster, snapshot, at, only, Some(pin)))
+        reader::entries(&self.disk, self.cluster, &self.shared, shard, from)
+    }
+
+    /// Reads entries for those who may outlive the log.
+    pub fn reader(&self) -> Reader {
+        Reader::new(&self.disk, self.cluster, &self.shared)
     }
 
     /// The id of an entry, if it lives.
@@ -397,7 +390,11 @@ fn write(mut writer: Writer, ending: &Ending) {
         }
         if ending.shared.stopping() {
             ending.shared.refuse();
-            break writer.close(started.elapsed());
+            let closed = writer.close(started.elapsed());
+            if closed.is_ok() {
+                ending.shared.tell_ended();
+            }
+            break closed;
         }
         match writer.turn(started.elapsed()) {
             // Whoever was woken goes first where cores are few: what its clients send next is in the next write.

@@ -5,6 +5,8 @@
 //! where it stands and `scan` reads it back; a purge frees its segment. `room` says in time that the disk
 //! is full. After a crash `recover` reads everything, `tail` judges how it ends, and `log` starts again.
 //!
+//! An owner is woken when something is safe (`lane`), or has it called (`completions`).
+//!
 //! It knows nothing of effects, of the image or of consensus: payloads are bytes.
 //!
 //! Invariant: what was completed as durable is read back after any crash, or the log is refused.
@@ -12,6 +14,7 @@
 mod ahead;
 mod batch;
 mod catalog;
+mod completions;
 mod counters;
 pub mod disk;
 mod dump;
@@ -21,6 +24,7 @@ mod ids;
 mod lane;
 mod log;
 mod read;
+mod reader;
 mod record;
 mod recover;
 mod room;
@@ -34,6 +38,7 @@ mod tail;
 mod tests;
 mod writer;
 
+pub use completions::{Completions, Done, Ended, Safe};
 pub use counters::Counts;
 pub use dump::dump;
 pub use failure::{Damage, EXIT_CORRUPT, EXIT_IO, EXIT_REFUSED, Fatal, ReadError, RecoverError};
@@ -42,6 +47,7 @@ pub use ids::{
 };
 pub use lane::{Bounds, Lane, Progress, Refused, Wake, Why};
 pub use log::{Seating, Settings, StartError, Wal, Watch};
+pub use reader::Reader;
 pub use record::{Bad, Kind, MEMBERSHIP_MAX, PAYLOAD_MAX};
 pub use recover::{Recovery, Torn};
 pub use room::{Reserve, Room};

@@ -48,7 +48,14 @@ impl Shared {
         self.refuse();
         for seat in &self.lanes {
             seat.lane.ring();
-            seat.wake.wake();
+        }
+        self.tell_ended();
+    }
+
+    /// Nothing more is completed.
+    pub fn tell_ended(&self) {
+        for seat in &self.lanes {
+            seat.wake.ended();
         }
     }
 

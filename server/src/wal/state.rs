@@ -52,7 +52,9 @@ impl ShardState {
                 self.last = self.last.min(LogIndex(from.0 - 1));
             }
             Kind::Purge => {
-                self.purged = self.purged.max(record.id);
+                if record.id.index > self.purged.index {
+                    self.purged = record.id;
+                }
                 self.last = self.last.max(record.id.index);
             }
             Kind::Committed => self.committed = record.id,
