@@ -109,6 +109,22 @@ pub fn library_id(id: wal::LogId) -> Option<LogIdOf<C>> {
     Some(LogIdOf::<C>::new(leader, library_index(id.index.0)?))
 }
 
+/// A vote as the log knows it.
+pub fn wal_vote(vote: &VoteOf<C>) -> wal::Vote {
+    wal::Vote {
+        term: wal::Term(vote.leader_id.term),
+        node: wal::NodeId(vote.leader_id.node_id),
+        committed: vote.committed,
+    }
+}
+
+pub fn library_vote(vote: wal::Vote) -> VoteOf<C> {
+    VoteOf::<C> {
+        leader_id: leader_id(vote.term.0, vote.node.0),
+        committed: vote.committed,
+    }
+}
+
 fn leader_id(term: u64, node_id: u64) -> CommittedLeaderIdOf<C> {
     CommittedLeaderIdOf::<C>::new(term, node_id)
 }
