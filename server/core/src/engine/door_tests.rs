@@ -11,8 +11,9 @@ use super::testing::{NOW_MS, TestHost, connect, received};
 use super::{Door, Engine, NOBODY, Topology};
 use crate::cluster::{Node, NodeId, Row, Table};
 use crate::command::OwnedArgs;
+use crate::effect::Effect;
 use crate::exec::Now;
-use crate::keyspace::{Role, Shard};
+use crate::keyspace::{Role, Shard, kind};
 use crate::resp::Reply;
 
 fn topology(shards: u16) -> Topology {
@@ -253,6 +254,36 @@ fn who_asks_for_it_reads_from_a_shard_that_follows_closely() {
             ("GET foo", FOO_MOVED),
         ],
     );
+}
+
+/// What the leader did reaches those who watch the shard where it follows.
+#[test]
+fn what_a_follower_applies_is_a_change_to_those_who_watch() {
+    let mut engine = node(&[Some(1), Some(2)]);
+    let client = enter(&mut engine, Door::Cluster);
+    engine.set_fresh(1, true);
+    play(
+        &mut engine,
+        client,
+        &[
+            ("READONLY", "+OK"),
+            ("WATCH foo", "+OK"),
+            ("MULTI", "+OK"),
+            ("GET foo", "+QUEUED"),
+        ],
+    );
+    engine.select_place(1);
+    let put = Effect::Put {
+        key: b"foo",
+        kind: kind::STRING,
+        value: b"led",
+        expire_at: None,
+        created: true,
+    };
+    engine.apply_effect(0, &put).expect("a follower applies it");
+    engine.note_applied(1, Now::from_ms(NOW_MS));
+    assert!(!engine.has_effects(), "its leader has logged it");
+    play(&mut engine, client, &[("EXEC", "*-1"), ("GET foo", "$3\r\nled")]);
 }
 
 #[test]

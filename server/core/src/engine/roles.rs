@@ -8,6 +8,8 @@ use super::session::ClientId;
 use super::{Ahead, Door, Engine, Obstacle};
 use crate::command::spec::{Categories, Flags, Group, Route};
 use crate::command::{Args, COMMANDS, Entry};
+use crate::effect::Effect;
+use crate::effect::apply::{ApplyError, apply};
 use crate::error::Error;
 use crate::exec::Now;
 use crate::keyspace::Role;
@@ -38,6 +40,46 @@ impl Engine {
         if let Some(shard) = self.shard_of_place(place) {
             shard.is_fresh = is_fresh && shard.role == Role::Follows;
         }
+    }
+
+    /// Makes a change of its leader's to the shard at hand, where it follows. Who waits for the key, or watches it,
+    /// hears of it with `note_applied`.
+    pub fn apply_effect(&mut self, db: u16, effect: &Effect<'_>) -> Result<(), ApplyError> {
+        apply(&mut self.shard, db, effect)?;
+        let interest = &mut self.shard.interest;
+        if interest.is_empty() {
+            return Ok(());
+        }
+        match *effect {
+            Effect::Put { key, .. }
+            | Effect::Patch { key, .. }
+            | Effect::Expire { key, .. }
+            | Effect::Delete { key, .. }
+            | Effect::Create { key, .. }
+            | Effect::HashPut { key, .. }
+            | Effect::HashDelete { key, .. }
+            | Effect::SetAdd { key, .. }
+            | Effect::SetDelete { key, .. }
+            | Effect::ScorePut { key, .. }
+            | Effect::ScoreDelete { key, .. }
+            | Effect::ListPut { key, .. }
+            | Effect::ListDelete { key, .. } => interest.touch(db, key),
+            Effect::Rename { from, to, .. } => {
+                interest.touch(db, from);
+                interest.touch(db, to);
+            }
+            Effect::Swap { with } => interest.touch_all(&[db, with], |_, _| true),
+            Effect::Flush => interest.touch_all(&[db], |_, _| true),
+            Effect::Fence { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// What belonged together of its leader's effects was applied to the shard at that place.
+    pub fn note_applied(&mut self, place: usize, now: Now) {
+        self.select_place(place);
+        let now = self.shard.advance(now);
+        self.settle(now);
     }
 
     /// Another shard may be at hand, or another role its own.
