@@ -13,7 +13,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use ruvio_core::engine::{
     CpuTimes, Host, ImageRuns, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts,
 };
-use ruvio_server::wal::Watch;
+use ruvio_core::options::Durability;
+use ruvio_server::wal::{SyncMode, Watch};
 use tikv_jemalloc_ctl::thread::{ThreadLocal, allocatedp, deallocatedp};
 use tokio::sync::Notify;
 
@@ -29,6 +30,8 @@ pub struct Node {
     pub loading: Loading,
     /// The log's figures, once it is at work.
     pub log: OnceLock<Watch>,
+    /// Every write is to be synced before it is acknowledged.
+    syncs_always: AtomicBool,
     /// The image takes in what the log has.
     pub runs: Runs,
     /// At its end the node is to have an image of everything.
@@ -54,9 +57,35 @@ impl Node {
             stop: Notify::new(),
             loading: Loading::default(),
             log: OnceLock::new(),
+            syncs_always: AtomicBool::new(false),
             runs: Runs::default(),
             ends_with_image: AtomicBool::new(false),
             keeper: OnceLock::new(),
+        }
+    }
+}
+
+impl Node {
+    /// From now on the log is synced so. One that is not at work yet will be.
+    pub fn keep(&self, durability: Durability) {
+        let always = durability == Durability::Always;
+        self.syncs_always.store(always, Ordering::SeqCst);
+        self.set_sync_mode();
+    }
+
+    /// The log is at work.
+    pub fn note_log(&self, watch: Watch) {
+        // There is one.
+        let _ = self.log.set(watch);
+        self.set_sync_mode();
+    }
+
+    fn set_sync_mode(&self) {
+        if let Some(log) = self.log.get() {
+            log.set_sync_mode(match self.syncs_always.load(Ordering::SeqCst) {
+                true => SyncMode::Always,
+                false => SyncMode::EverySecond,
+            });
         }
     }
 }
@@ -147,6 +176,10 @@ impl Host for Process {
 
     fn loading(&self) -> LoadingFigures {
         self.node.loading.figures()
+    }
+
+    fn keep(&self, durability: Durability) {
+        self.node.keep(durability);
     }
 
     fn log(&self) -> Option<LogFigures> {

@@ -14,13 +14,13 @@ use anyhow::{Context, bail};
 use ruvio_core::effect::{self, Decoder};
 use ruvio_core::engine::Topology;
 use ruvio_core::keyspace::Shard;
-use ruvio_core::options::{Durability, Id, Options};
+use ruvio_core::options::{Id, Options};
 use ruvio_server::image::Image;
 use ruvio_server::wal::{LogIndex, Scan, Seating, ShardId, Ticket, Wake};
 
 use super::entropy;
 use super::host::{self, Node};
-use super::owner::{Commit, Filled, Inbox, Log, Way};
+use super::owner::{Filled, Inbox, Log, Way};
 use super::painter::{self, Painter};
 use super::storage::{Claimed, Found, Storage};
 
@@ -57,12 +57,12 @@ impl Keeper {
     ) -> anyhow::Result<Self> {
         let (send, requests) = sync_channel(1);
         let (stopping, joinable) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
+        node.keep(options.durability());
         // There is one keeper.
         let _ = node.keeper.set(send.clone());
         let work = Work {
             topology,
             databases: options.count(Id::Databases),
-            commit: commit_of(options.durability()),
             inboxes,
             node: Arc::clone(node),
             stopping: Arc::clone(&stopping),
@@ -101,18 +101,9 @@ impl Keeper {
     }
 }
 
-/// When a write counts as committed.
-fn commit_of(durability: Durability) -> Commit {
-    match durability {
-        Durability::Memory | Durability::Everysec => Commit::Written,
-        Durability::Always => Commit::Durable,
-    }
-}
-
 struct Work {
     topology: Topology,
     databases: usize,
-    commit: Commit,
     inboxes: Vec<Arc<Inbox>>,
     node: Arc<Node>,
     stopping: Arc<AtomicBool>,
@@ -170,7 +161,7 @@ impl Work {
             .collect::<Result<_, _>>()?;
         let storage = found.start(seatings.collect())?;
         painter.purge(&storage.wal)?;
-        let _ = self.node.log.set(storage.wal.watch());
+        self.node.note_log(storage.wal.watch());
         let left = Arc::new(AtomicUsize::new(self.inboxes.len()));
         for (owner, (inbox, load)) in self.inboxes.iter().zip(loads).enumerate() {
             let shards = self.topology.shards_of(owner as u16);
@@ -178,7 +169,6 @@ impl Work {
             let way = |shard| Way::Alone {
                 lane: Arc::clone(&lane),
                 shard: ShardId(shard),
-                commit: self.commit,
                 last: lasts[usize::from(shard)],
                 ticket: Ticket::default(),
             };

@@ -34,7 +34,7 @@ use connections::Connections;
 use crossing::Crossing;
 pub use crossing::Inbox;
 use gate::Gate;
-pub use gate::{Commit, Log, Way};
+pub use gate::{Log, Way};
 pub use handover::Filled;
 pub use listener::{Listener, Local};
 use poll::{Poller, Ready};

@@ -89,7 +89,7 @@ pub struct Wal {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// The figures of a log.
+/// The figures of a log, and its mode.
 pub struct Watch {
     shared: Weak<Shared>,
     counters: Arc<Counters>,
@@ -98,6 +98,13 @@ pub struct Watch {
 impl Watch {
     pub fn counts(&self) -> Counts {
         self.counters.read()
+    }
+
+    /// When records count as safe, from now on.
+    pub fn set_sync_mode(&self, mode: SyncMode) {
+        if let Some(shared) = self.shared.upgrade() {
+            shared.set_sync_mode(mode);
+        }
     }
 
     /// Bytes of the records that it holds.
@@ -181,7 +188,7 @@ impl Recovery {
                 wake: seating.wake,
             });
         }
-        let shared = Arc::new(Shared::new(seats, Arc::clone(&counters), catalog));
+        let shared = Arc::new(Shared::new(seats, Arc::clone(&counters), catalog, settings.sync));
         let sizes = Sizes {
             segment: settings.segment_bytes,
             ahead: settings.ahead_bytes,
@@ -195,13 +202,7 @@ impl Recovery {
             counters,
             position,
         ));
-        let writer = Writer::new(
-            Arc::clone(&shared),
-            Arc::clone(&ahead),
-            settings.sync,
-            (segment, at),
-            states,
-        );
+        let writer = Writer::new(Arc::clone(&shared), Arc::clone(&ahead), (segment, at), states);
         Ok(Parts {
             shared,
             ahead,

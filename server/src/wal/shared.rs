@@ -7,6 +7,7 @@ use super::catalog::Catalog;
 use super::counters::Counters;
 use super::failure::Fatal;
 use super::lane::{Lane, Wake};
+use super::writer::SyncMode;
 
 /// A lane and who is to be told.
 pub(super) struct Seat {
@@ -20,16 +21,19 @@ pub(super) struct Shared {
     catalog: Arc<Mutex<Catalog>>,
     failure: OnceLock<Fatal>,
     stop: AtomicBool,
+    /// Every write is synced before it is completed.
+    syncs_always: AtomicBool,
 }
 
 impl Shared {
-    pub fn new(lanes: Vec<Seat>, counters: Arc<Counters>, catalog: Catalog) -> Self {
+    pub fn new(lanes: Vec<Seat>, counters: Arc<Counters>, catalog: Catalog, sync: SyncMode) -> Self {
         Self {
             lanes,
             counters,
             catalog: Arc::new(Mutex::new(catalog)),
             failure: OnceLock::new(),
             stop: AtomicBool::new(false),
+            syncs_always: AtomicBool::new(sync == SyncMode::Always),
         }
     }
 
@@ -76,6 +80,22 @@ impl Shared {
 
     pub fn has_failed(&self) -> bool {
         self.failure.get().is_some()
+    }
+
+    pub fn sync_mode(&self) -> SyncMode {
+        match self.syncs_always.load(Ordering::Acquire) {
+            true => SyncMode::Always,
+            false => SyncMode::EverySecond,
+        }
+    }
+
+    /// From the next turn on.
+    pub fn set_sync_mode(&self, mode: SyncMode) {
+        self.syncs_always
+            .store(mode == SyncMode::Always, Ordering::Release);
+        for seat in &self.lanes {
+            seat.lane.ring();
+        }
     }
 
     pub fn stop(&self) {

@@ -60,16 +60,15 @@ impl Writer {
     pub(super) fn new(
         shared: Arc<Shared>,
         ahead: Arc<Ahead>,
-        mode: SyncMode,
         (segment, at): (Arc<Segment>, u64),
         states: Vec<Vec<ShardState>>,
     ) -> Self {
         Self {
             taken: states.iter().map(|_| Vec::new()).collect(),
             tickets: vec![Ticket(0); states.len()],
+            mode: shared.sync_mode(),
             shared,
             ahead,
-            mode,
             segment,
             at,
             durable: at,
@@ -87,6 +86,7 @@ impl Writer {
     /// anything to do.
     pub(super) fn turn(&mut self, now: Duration) -> Result<bool, Fatal> {
         let mut any = false;
+        self.mode = self.shared.sync_mode();
         for seat in &self.shared.lanes {
             self.urgent |= seat.lane.take_urgent();
         }

@@ -58,6 +58,37 @@ fn a_failed_sync_ends_the_process() -> Result<()> {
     test("everysec", ALONE, WRITER, Call::Sync, "cannot sync")
 }
 
+/// What was acknowledged on a disk that syncs nothing, after the durability was changed while the node ran.
+fn acknowledged_after(start: &str, change: &[&str], flags: &[&str]) -> Result<usize> {
+    let mut server = keeping(start, flags)?;
+    let mut clients = (0..4).map(|_| server.client()).collect::<Result<Vec<_>>>()?;
+    let answer = clients[0]
+        .call(&[&["CONFIG", "SET"], change].concat())?
+        .to_string();
+    ensure!(answer == "+OK", "{answer}");
+    clients[1].say("SET before 1")?;
+    clients[1].say("WAITAOF 1 0 0")?;
+    fail_calls(server.pid(), WRITER, Call::Sync)?;
+    let acknowledged = write_on(&mut clients[2])?;
+    assert_eq!(server.wait()?.code(), Some(EXIT_IO), "{}", server.log());
+    Ok(acknowledged)
+}
+
+#[test]
+fn durability_that_is_set_while_it_runs_is_the_one_that_counts() -> Result<()> {
+    for flags in [ALONE, SPREAD] {
+        for change in [["appendfsync", "always"], ["durability", "always"]] {
+            let acknowledged = acknowledged_after("everysec", &change, flags)?;
+            assert_eq!(acknowledged, 0, "the disk never had it");
+        }
+        for change in [["appendfsync", "no"], ["durability", "everysec"]] {
+            let acknowledged = acknowledged_after("always", &change, flags)?;
+            ensure!(acknowledged > 0, "{change:?}: every write was synced");
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn a_failed_write_ends_the_process() -> Result<()> {
     test("always", ALONE, WRITER, Call::Write, "cannot write")?;

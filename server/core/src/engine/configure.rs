@@ -87,6 +87,9 @@ impl World {
         if changed.ids.contains(&Id::LogLevel) {
             self.host.set_log_level(&self.options.shown_by(Id::LogLevel));
         }
+        if changed.before.durability() != self.options.durability() {
+            self.host.keep(self.options.durability());
+        }
         self.spread_options(shard);
         Ok(())
     }

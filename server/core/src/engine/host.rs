@@ -1,5 +1,7 @@
 //! What the core asks of the process around it. The server answers; tests answer with what they like.
 
+use crate::options::Durability;
+
 /// Memory of this owner thread, in bytes.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct MemoryFigures {
@@ -123,6 +125,9 @@ pub trait Host {
     fn loading(&self) -> LoadingFigures {
         LoadingFigures::default()
     }
+
+    /// From now on the log is synced as this wants it. It wants that there is a log.
+    fn keep(&self, _durability: Durability) {}
 
     /// The log, where writes are kept.
     fn log(&self) -> Option<LogFigures> {

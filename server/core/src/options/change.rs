@@ -1,6 +1,6 @@
 //! `CONFIG SET`: several values at once, all or none.
 
-use super::{Id, Options, Row};
+use super::{Id, Options, ROWS, Row};
 use crate::error::{Error, SYNTAX};
 
 /// What changed, so that it can be carried to those whom it concerns.
@@ -25,7 +25,7 @@ impl Options {
                 ))
             })?;
             if !row.facts.live && !self.is_restated(row, pair[1]) {
-                return Err(failed(&given, why_fixed(row.id)));
+                return Err(failed(&given, "can't set immutable config"));
             }
             if rows.iter().any(|(_, known)| *known == name) {
                 return Err(failed(&given, "duplicate parameter"));
@@ -42,10 +42,12 @@ impl Options {
                 }
             }
         }
-        Ok(Change {
-            ids: rows.iter().map(|(row, _)| row.id).collect(),
-            before,
-        })
+        let ids: Vec<Id> = rows.iter().map(|(row, _)| row.id).collect();
+        if let Err((id, why)) = self.follow_durability(before.durability(), &ids) {
+            *self = *before;
+            return Err(failed(ROWS[id as usize].name, why));
+        }
+        Ok(Change { ids, before })
     }
 }
 
@@ -54,16 +56,6 @@ impl Options {
     fn is_restated(&self, row: &Row, word: &[u8]) -> bool {
         let same = || row.kind.parse(&[word], None).as_ref() == Ok(self.value(row.id));
         row.facts.restated && same()
-    }
-}
-
-/// Why an option cannot be changed while the server runs.
-fn why_fixed(id: Id) -> &'static str {
-    match id {
-        Id::Durability | Id::AppendOnly | Id::AppendFsync => {
-            "how writes are kept is chosen at the start: restart the server with another durability"
-        }
-        _ => "can't set immutable config",
     }
 }
 

@@ -21,6 +21,10 @@ pub enum Durability {
 const FSYNC_EVERYSEC: i64 = 0;
 const FSYNC_ALWAYS: i64 = 1;
 
+const FIXED: &str =
+    "whether writes are kept is chosen at the start: restart the server with another durability";
+const CONTRADICTION: &str = "durability says otherwise: give one of the two";
+
 impl Options {
     pub fn durability(&self) -> Durability {
         match self.number(Id::Durability) {
@@ -53,6 +57,46 @@ impl Options {
             Durability::Everysec => self.put_number(Id::AppendFsync, FSYNC_EVERYSEC),
             Durability::Always => self.put_number(Id::AppendFsync, FSYNC_ALWAYS),
         }
+    }
+
+    /// After `CONFIG SET` of these options, `before` being what held: the others follow. A log is neither begun nor
+    /// left while the server runs.
+    pub(super) fn follow_durability(
+        &mut self,
+        before: Durability,
+        ids: &[Id],
+    ) -> Result<(), (Id, &'static str)> {
+        let kept = before != Durability::Memory;
+        let durability = self.durability();
+        if (durability != Durability::Memory) != kept {
+            return Err((Id::Durability, FIXED));
+        }
+        if self.flag(Id::AppendOnly) != kept {
+            return Err((Id::AppendOnly, FIXED));
+        }
+        if !kept {
+            return Ok(());
+        }
+        let always = self.number(Id::AppendFsync) == FSYNC_ALWAYS;
+        let said = if always {
+            Durability::Always
+        } else {
+            Durability::Everysec
+        };
+        let durability = match (ids.contains(&Id::AppendFsync), ids.contains(&Id::Durability)) {
+            (true, true) if said != durability => return Err((Id::AppendFsync, CONTRADICTION)),
+            (true, _) => said,
+            (false, _) => durability,
+        };
+        self.put_number(Id::Durability, durability as i64);
+        self.put_number(
+            Id::AppendFsync,
+            match durability {
+                Durability::Always => FSYNC_ALWAYS,
+                Durability::Memory | Durability::Everysec => FSYNC_EVERYSEC,
+            },
+        );
+        Ok(())
     }
 
     fn put_number(&mut self, id: Id, number: i64) {
@@ -98,6 +142,57 @@ mod tests {
             "everysec yes everysec"
         );
         assert_eq!(shown("appendonly yes;durability memory"), "memory no everysec");
+    }
+
+    /// What the three say after `CONFIG SET`, or why not.
+    fn changed(start: &str, pairs: &str) -> String {
+        let mut options = Options::default();
+        let directives = parse_file(start.as_bytes(), "node.conf").expect("words");
+        options.load(&directives).expect("known options");
+        let pairs: Vec<&[u8]> = pairs.split(' ').map(str::as_bytes).collect();
+        let before = options.clone();
+        if let Err(error) = options.change(&pairs) {
+            assert_eq!(options.values, before.values, "nothing has changed");
+            return error.text().to_string();
+        }
+        let ids = [Id::Durability, Id::AppendOnly, Id::AppendFsync];
+        ids.map(|id| options.shown_by(id)).join(" ")
+    }
+
+    #[test]
+    fn between_modes_that_have_a_log_it_changes_while_the_server_runs() {
+        assert_eq!(changed("", "appendfsync always"), "always yes always");
+        assert_eq!(changed("", "durability always"), "always yes always");
+        assert_eq!(
+            changed("durability always", "appendfsync everysec"),
+            "everysec yes everysec"
+        );
+        assert_eq!(
+            changed("durability always", "appendfsync no"),
+            "everysec yes everysec"
+        );
+        assert_eq!(
+            changed("appendfsync always", "durability everysec"),
+            "everysec yes everysec"
+        );
+        assert_eq!(
+            changed("", "appendonly yes durability always appendfsync always"),
+            "always yes always"
+        );
+        assert!(changed("", "durability always appendfsync everysec").ends_with(CONTRADICTION));
+        for (start, pairs) in [
+            ("", "durability memory"),
+            ("", "appendonly no"),
+            ("durability memory", "durability always"),
+            ("durability memory", "appendonly yes"),
+        ] {
+            assert!(changed(start, pairs).ends_with(FIXED), "{pairs}");
+        }
+        assert_eq!(
+            changed("durability memory", "appendfsync always"),
+            "memory no always",
+            "there is nothing to sync"
+        );
     }
 
     #[test]

@@ -28,8 +28,8 @@ macro_rules! options {
 
 options! {
     // The node.
-    Durability "durability" Kind::Choice(&["memory", "everysec", "always"]), "everysec", FIXED.ours(),
-        "When a write is acknowledged: memory, once it is executed; everysec, once it survives the process; always, once it survives the machine.";
+    Durability "durability" Kind::Choice(&["memory", "everysec", "always"]), "everysec", LIVE.ours(),
+        "When a write is acknowledged: memory, once it is executed; everysec, once it survives the process; always, once it survives the machine. Between the last two it changes while the node runs.";
     Shards "shards" int(1, 1024), "1", FIXED.ours(),
         "Into how many shards the hash slots are divided.";
     OwnerThreads "owner-threads" int(0, 1024), "0", FIXED.ours(),
@@ -190,9 +190,9 @@ options! {
     // Files and replicas of other servers: accepted, since configurations have them.
     Save "save" Kind::Only(&[""], "there are no snapshots: durability says how writes are kept"), "", LIVE,
         "Points at which a snapshot is made.";
-    AppendOnly "appendonly" Kind::Flag, "yes", FIXED.restated(),
+    AppendOnly "appendonly" Kind::Flag, "yes", LIVE,
         "Another way to say durability: no is memory, yes is what appendfsync says. Where durability is given it counts.";
-    AppendFsync "appendfsync" Kind::Choice(&["everysec", "always", "no"]), "everysec", FIXED.restated(),
+    AppendFsync "appendfsync" Kind::Choice(&["everysec", "always", "no"]), "everysec", LIVE,
         "With appendonly yes: always is durability always; everysec and no are durability everysec.";
     AppendFilename "appendfilename" Kind::Text, "appendonly.aof", FIXED.kept(),
         "Name of the append-only file.";

@@ -32,10 +32,11 @@ impl Owner {
     pub fn lose_place(&mut self, place: usize) {
         // What is in no buffer yet has waited no less.
         self.settle_gate();
+        let commit = self.gate.commit;
         let Some(track) = self.gate.tracks.get_mut(place) else {
             return;
         };
-        track.look();
+        track.look(commit);
         for held in &mut self.gate.held {
             for range in held.ranges.iter_mut().filter(|range| !range.is_out) {
                 if range.instead.is_none() && Gate::is_lost(track, place, range.wait) {

@@ -24,8 +24,8 @@ use super::Owner;
 use super::turn::Turn;
 pub(super) use held::Goal;
 use held::{Held, HeldPart, HeldRange, HeldWord};
-use way::Track;
-pub use way::{Commit, Way};
+pub use way::Way;
+use way::{Commit, Track};
 
 /// An owner's way into the log.
 pub struct Log {
@@ -39,6 +39,8 @@ pub struct Log {
 pub(super) struct Gate {
     reserve: Option<Arc<Reserve>>,
     tracks: Vec<Track>,
+    /// When changes count as committed, as of the last look.
+    commit: Commit,
     /// Why nothing can be logged any more: the keyspace is ahead of the log, so the node has to end.
     broken: Option<Why>,
     /// What waits for one shard does not hold back what waits for another: they commit each by itself.
@@ -190,7 +192,7 @@ impl Gate {
         for place in 0..self.tracks.len() {
             let retried = self.tracks[place].retry();
             self.note_broken(retried);
-            floor = floor.min(self.tracks[place].look());
+            floor = floor.min(self.tracks[place].look(self.commit));
         }
         self.floor = floor;
     }
@@ -321,6 +323,7 @@ impl Owner {
             return Err(io::Error::other(why));
         }
         self.engine.note_log_room(is_full);
+        self.gate.commit = self.engine.world.options.durability().into();
         self.gate.look();
         self.seal_due();
         self.let_out();

@@ -7,16 +7,27 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use ruvio_core::options::Durability;
 use ruvio_server::replica::{Port, Refused, Stint};
 use ruvio_server::wal::{Lane, LogId, ShardId, Ticket, Why};
 
 /// When a change of a node of its own counts as committed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Commit {
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum Commit {
     /// In the page cache: it survives the process.
     Written,
     /// On stable storage: it survives the machine.
+    #[default]
     Durable,
+}
+
+impl From<Durability> for Commit {
+    fn from(durability: Durability) -> Self {
+        match durability {
+            Durability::Memory | Durability::Everysec => Self::Written,
+            Durability::Always => Self::Durable,
+        }
+    }
 }
 
 /// Where a shard's entries go.
@@ -24,7 +35,6 @@ pub enum Way {
     Alone {
         lane: Arc<Lane>,
         shard: ShardId,
-        commit: Commit,
         /// The index of its last entry, and its ticket.
         last: u64,
         ticket: Ticket,
@@ -96,9 +106,9 @@ impl Way {
     }
 
     /// All entries up to this one are committed.
-    fn committed(&self) -> u64 {
+    fn committed(&self, commit: Commit) -> u64 {
         match self {
-            Self::Alone { lane, commit, .. } => match commit {
+            Self::Alone { lane, .. } => match commit {
                 Commit::Written => lane.written().0.0,
                 Commit::Durable => lane.durable().0.0,
             },
@@ -187,10 +197,10 @@ impl Track {
         self.refused.is_some()
     }
 
-    /// Forgets what is committed. The first turn with changes that are not.
-    pub fn look(&mut self) -> u64 {
+    /// Forgets what is committed, which stays so whatever `commit` is later. The first turn with changes that are not.
+    pub fn look(&mut self, commit: Commit) -> u64 {
         if !self.under_way.is_empty() {
-            let committed = self.way.committed();
+            let committed = self.way.committed(commit);
             while self
                 .under_way
                 .front()
