@@ -51,6 +51,8 @@ pub struct Server {
 struct Setup {
     kind: Kind,
     flags: Vec<String>,
+    /// The text of a configuration file, in which its durability may stand.
+    file: Option<String>,
     /// It has a disk of its own, of this size, which is mounted when it starts for the first time.
     disk_bytes: Option<u64>,
     disk: Option<Arc<Disk>>,
@@ -63,6 +65,7 @@ impl Setup {
         Self {
             kind,
             flags: flags.iter().map(|flag| flag.to_string()).collect(),
+            file: None,
             disk_bytes: None,
             disk: None,
             is_watched: false,
@@ -85,11 +88,16 @@ impl Setup {
         let mut words = prefix.into_iter().map(OsString::from).chain([binary.into()]);
         let mut command = Command::new(words.next().context("a program")?);
         command.args(words);
+        if let Some(text) = &self.file {
+            let file = dir.join("server.conf");
+            std::fs::write(&file, text)?;
+            command.arg(file);
+        }
         command.args(["--port", &addr.port().to_string(), "--bind", "127.0.0.1"]);
         command.arg("--dir").arg(&data);
         let says = |flag: &String| flag == "--durability" || flag == "--appendonly";
         match self.kind {
-            Kind::Ruvio if self.flags.iter().any(says) => &mut command,
+            Kind::Ruvio if self.file.is_some() || self.flags.iter().any(says) => &mut command,
             Kind::Ruvio => command.args(["--durability", &durability()]),
             Kind::Valkey => {
                 command.args(["--save", "", "--daemonize", "no", "--enable-debug-command", "yes"])
@@ -116,6 +124,14 @@ impl Server {
     /// Starts a server that keeps nothing on disk. `flags` are options common to both kinds.
     pub fn start(kind: Kind, flags: &[&str]) -> Result<Server> {
         Server::start_as(&Setup::new(kind, flags))
+    }
+
+    /// Starts Ruvio with a configuration file; what it keeps is said there.
+    pub fn start_with_file(text: &str, flags: &[&str]) -> Result<Server> {
+        Server::start_as(&Setup {
+            file: Some(text.to_owned()),
+            ..Setup::new(Kind::Ruvio, flags)
+        })
     }
 
     /// Starts Ruvio on a disk of its own of this size.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use ruvio_core::options::text::{Directive, Origin, parse_environment, parse_file, parse_flags};
-use ruvio_core::options::{Id, Options, Place, ROWS};
+use ruvio_core::options::{Durability, Id, Options, Place, ROWS};
 
 /// Files that include files, at most this deep.
 const INCLUDE_DEPTH: usize = 8;
@@ -82,6 +82,22 @@ fn read_file(path: &str, depth: usize) -> anyhow::Result<Vec<Directive>> {
         }
     }
     Ok(directives)
+}
+
+/// Says what a configuration for another server wants and is done otherwise.
+pub fn warn(options: &Options) {
+    if !options.wants_snapshots() {
+        return;
+    }
+    let points = options.shown_by(Id::Save);
+    if options.durability() == Durability::Memory {
+        tracing::warn!("save {points}: durability is memory, so nothing is saved");
+    } else {
+        tracing::warn!(
+            "save {points}: no snapshot is made at these points: every write is in the log, and the image takes it in by \
+             a rule of its own"
+        );
+    }
 }
 
 /// `CONFIG REWRITE` writes there, wherever the process stands then.

@@ -89,13 +89,14 @@ fn run() -> anyhow::Result<()> {
         Request::Serve(options) => *options,
     };
     logging::start(&options.shown_by(Id::LogLevel));
+    config::warn(&options);
     config::enter_folder(&mut options)?;
     make_room_for_clients(&mut options)?;
     let ends = EndSignals::watch()?;
     let claimed = Claimed::new(&options)?;
     let listeners = bind(&options)?;
     let node = Arc::new(describe(&listeners)?);
-    let pid_file = write_pid_file(&options)?;
+    let pid_file = write_pid_file(&options);
 
     let owners = owners::start(&options, listeners, &node, claimed.is_some())?;
     let keep = |claimed| {
@@ -165,7 +166,8 @@ fn bind(options: &Options) -> anyhow::Result<Vec<Listener>> {
         if let (0, Some(port)) = (address.socket.port(), listeners.first().and_then(port_of)) {
             address.socket.set_port(port);
         }
-        let bound = check_free(address.socket).and_then(|()| Listener::bind(address.socket, backlog));
+        let bound =
+            Listener::check_free(address.socket).and_then(|()| Listener::bind(address.socket, backlog));
         match bound {
             Ok(listener) => {
                 tracing::info!(address = %listener.local, "listening");
@@ -205,14 +207,6 @@ fn port_of(listener: &Listener) -> Option<u16> {
     }
 }
 
-/// `SO_REUSEPORT`, by which owner threads share a port, would let a second server share it too.
-fn check_free(address: std::net::SocketAddr) -> std::io::Result<()> {
-    if address.port() == 0 {
-        return Ok(());
-    }
-    std::net::TcpListener::bind(address).map(drop)
-}
-
 /// The machine does not have the address, or not its kind.
 fn is_missing(error: &std::io::Error) -> bool {
     use rustix::io::Errno;
@@ -236,14 +230,19 @@ fn describe(listeners: &[Listener]) -> anyhow::Result<Node> {
     Ok(Node::new(port, lines, run_id))
 }
 
-fn write_pid_file(options: &Options) -> anyhow::Result<Option<String>> {
+/// Who looks for the file misses it; that is no reason not to serve.
+fn write_pid_file(options: &Options) -> Option<String> {
     let path = String::from_utf8_lossy(options.text(Id::PidFile)).into_owned();
     if path.is_empty() {
-        return Ok(None);
+        return None;
     }
-    std::fs::write(&path, format!("{}\n", std::process::id()))
-        .with_context(|| format!("cannot write the pidfile {path}"))?;
-    Ok(Some(path))
+    match std::fs::write(&path, format!("{}\n", std::process::id())) {
+        Ok(()) => Some(path),
+        Err(error) => {
+            tracing::warn!(%error, "cannot write the pidfile {path}");
+            None
+        }
+    }
 }
 
 /// Signals that ask for the end, watched from before the first client can come.

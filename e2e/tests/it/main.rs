@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod command_table;
+mod configuration;
 mod crash;
 mod differential;
 mod durable;

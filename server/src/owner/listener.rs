@@ -41,11 +41,7 @@ pub struct Listener {
 
 impl Listener {
     pub fn bind(address: SocketAddr, backlog: i32) -> io::Result<Self> {
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-        if address.is_ipv6() {
-            socket.set_only_v6(true)?;
-        }
-        socket.set_reuse_address(true)?;
+        let socket = Self::socket(address)?;
         socket.set_reuse_port(true)?;
         socket.set_nonblocking(true)?;
         socket.bind(&address.into())?;
@@ -55,6 +51,26 @@ impl Listener {
             fd: socket.into(),
             local: Local::Tcp(address),
         })
+    }
+
+    /// `SO_REUSEPORT`, by which owner threads share a port, would let a second server share it too.
+    pub fn check_free(address: SocketAddr) -> io::Result<()> {
+        if address.port() == 0 {
+            return Ok(());
+        }
+        let socket = Self::socket(address)?;
+        socket.bind(&address.into())?;
+        socket.listen(1)
+    }
+
+    /// An address of IPv6 is of IPv6 alone: the same port of IPv4 is another.
+    fn socket(address: SocketAddr) -> io::Result<Socket> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        if address.is_ipv6() {
+            socket.set_only_v6(true)?;
+        }
+        socket.set_reuse_address(true)?;
+        Ok(socket)
     }
 
     /// A Unix socket in the place of whatever has its name. `permissions`: 0 for those of the process.

@@ -1,6 +1,6 @@
 //! `CONFIG SET`: several values at once, all or none.
 
-use super::{Id, Options, ROWS, Row};
+use super::{Id, Kind, Options, ROWS, Row};
 use crate::error::{Error, SYNTAX};
 
 /// What changed, so that it can be carried to those whom it concerns.
@@ -34,7 +34,9 @@ impl Options {
         }
         let before = Box::new(self.clone());
         for ((row, name), pair) in rows.iter().zip(pairs.chunks_exact(2)) {
-            match row.kind.parse(&[pair[1]], Some(self.value(row.id))) {
+            // Save points of the configuration add up; here they are replaced.
+            let part = (!matches!(row.kind, Kind::SavePoints)).then(|| self.value(row.id));
+            match row.kind.parse(&[pair[1]], part) {
                 Ok(value) => self.values[row.id as usize] = value,
                 Err(why) => {
                     *self = *before;

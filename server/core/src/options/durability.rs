@@ -35,12 +35,13 @@ impl Options {
     }
 
     /// Makes one of the three options that say the same. `durability` counts where it was given; else
-    /// `appendonly` says whether writes are kept at all, and `appendfsync` how.
+    /// `appendonly` says whether writes are kept at all, and `appendfsync` how. Whoever wants snapshots wants to keep
+    /// what is written, whatever `appendonly` says.
     pub(super) fn settle_durability(&mut self) {
         let told = |id: Id| self.told[id as usize];
         let always = self.number(Id::AppendFsync) == FSYNC_ALWAYS;
         let keeps = match told(Id::AppendOnly) {
-            true => self.flag(Id::AppendOnly),
+            true => self.flag(Id::AppendOnly) || self.wants_snapshots(),
             false => self.durability() != Durability::Memory,
         };
         let durability = match (keeps, always) {
@@ -57,6 +58,11 @@ impl Options {
             Durability::Everysec => self.put_number(Id::AppendFsync, FSYNC_EVERYSEC),
             Durability::Always => self.put_number(Id::AppendFsync, FSYNC_ALWAYS),
         }
+    }
+
+    /// `save` names points.
+    pub fn wants_snapshots(&self) -> bool {
+        !self.shown_by(Id::Save).is_empty()
     }
 
     /// After `CONFIG SET` of these options, `before` being what held: the others follow. A log is neither begun nor
@@ -132,6 +138,10 @@ mod tests {
         assert_eq!(shown("appendonly yes;appendfsync no"), "everysec yes everysec");
         assert_eq!(shown("appendonly no;appendfsync always"), "memory no always");
         assert_eq!(shown("appendonly yes;appendonly no"), "memory no everysec");
+        assert_eq!(shown("appendonly no;save 900 1"), "everysec yes everysec");
+        assert_eq!(shown("save 900 1;appendonly no"), "everysec yes everysec");
+        assert_eq!(shown("appendonly no;save \"\""), "memory no everysec");
+        assert_eq!(shown("save 900 1;durability memory"), "memory no everysec");
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub enum Kind {
     /// Only these are known, the first being the default; why no other.
     Only(&'static [&'static str], &'static str),
     OutputLimits,
+    /// Pairs of seconds and changes. Directives add to each other; an empty one takes back those before it.
+    SavePoints,
     /// Letters of keyspace events.
     Events,
     Percentiles,
@@ -58,7 +60,7 @@ impl Kind {
     pub fn takes_words(self) -> bool {
         matches!(
             self,
-            Self::Choices(_) | Self::Words | Self::OutputLimits | Self::Percentiles
+            Self::Choices(_) | Self::Words | Self::OutputLimits | Self::SavePoints | Self::Percentiles
         )
     }
 
@@ -74,7 +76,7 @@ impl Kind {
         }
         let [word] = words else {
             return Err(match self {
-                // `save 900 1`, `replicaof host port`: what is there of the option has no such words.
+                // `replicaof host port`: what is there of the option has no such words.
                 Self::Only(_, why) if !words.is_empty() => why.into(),
                 _ => "wrong number of arguments".into(),
             });
@@ -143,6 +145,23 @@ impl Kind {
                 };
                 limits.change(words)?;
                 Ok(Value::OutputLimits(limits))
+            }
+            Self::SavePoints => {
+                let numbers: Option<Vec<i64>> = words.iter().map(|word| parse_i64(word)).collect();
+                let points = numbers.filter(|numbers| {
+                    let (pairs, rest) = numbers.as_chunks::<2>();
+                    rest.is_empty()
+                        && pairs
+                            .iter()
+                            .all(|[seconds, changes]| *seconds >= 1 && *changes >= 0)
+                });
+                let points = points.ok_or("Invalid save parameters")?;
+                let mut all = match before {
+                    Some(Value::Words(before)) if !points.is_empty() => before.clone(),
+                    _ => Vec::new(),
+                };
+                all.extend(points.iter().map(|number| number.to_string().into_bytes()));
+                Ok(Value::Words(all))
             }
             Self::Percentiles => Ok(Value::Percentiles(percentiles::parse(words)?)),
             _ => Ok(Value::Words(words.iter().map(|word| word.to_vec()).collect())),

@@ -188,8 +188,8 @@ options! {
     CommandlogLargeReplyMaxLen "commandlog-large-reply-max-len" int(0, i64::MAX), "128", LIVE,
         "Entries of the log of large replies.";
     // Files and replicas of other servers: accepted, since configurations have them.
-    Save "save" Kind::Only(&[""], "there are no snapshots: durability says how writes are kept"), "", LIVE,
-        "Points at which a snapshot is made.";
+    Save "save" Kind::SavePoints, "", LIVE.kept(),
+        "Seconds and changes after which a snapshot is made: the log has every write, and the image follows by a rule of its own.";
     AppendOnly "appendonly" Kind::Flag, "yes", LIVE,
         "Another way to say durability: no is memory, yes is what appendfsync says. Where durability is given it counts.";
     AppendFsync "appendfsync" Kind::Choice(&["everysec", "always", "no"]), "everysec", LIVE,
@@ -320,6 +320,24 @@ options! {
         "How nodes name each other to clients.";
     ClusterSlotStatsEnabled "cluster-slot-stats-enabled" Kind::Flag, "no", LIVE.kept(),
         "Whether figures are kept by slot.";
+    ClusterAnnounceClientIpv4 "cluster-announce-client-ipv4" Kind::Text, "", LIVE.kept(),
+        "The address that clients are told.";
+    ClusterAnnounceClientIpv6 "cluster-announce-client-ipv6" Kind::Text, "", LIVE.kept(),
+        "The same of IPv6.";
+    ClusterAnnounceClientPort "cluster-announce-client-port" int(0, 65535), "0", LIVE.kept(),
+        "The port that clients are told.";
+    ClusterAnnounceClientTlsPort "cluster-announce-client-tls-port" int(0, 65535), "0", LIVE.kept(),
+        "The same for TLS.";
+    ClusterConfigSaveBehavior "cluster-config-save-behavior" Kind::Choice(&["sync", "best-effort"]), "sync", LIVE.kept(),
+        "How the cluster's file is written.";
+    ClusterDatabases "cluster-databases" int(1, i32::MAX as i64), "1", FIXED.kept(),
+        "Databases of a cluster.";
+    ClusterManualFailoverTimeout "cluster-manual-failover-timeout" int(1, i32::MAX as i64), "5000", LIVE.kept(),
+        "Milliseconds for a failover by hand.";
+    ClusterSlotMigrationLogMaxLen "cluster-slot-migration-log-max-len" int(0, i64::MAX), "1000", LIVE.kept(),
+        "Finished migrations that are remembered.";
+    SlotMigrationMaxFailoverReplBytes "slot-migration-max-failover-repl-bytes" memory(-1, i64::MAX), "0", LIVE.kept(),
+        "Bytes that may be under way when a migrated slot changes hands.";
     // The process, as other servers run it: accepted without effect.
     Hz "hz" int(0, i32::MAX as i64), "10", LIVE.kept(),
         "Slices of background work a second: as many as are needed.";
@@ -423,10 +441,36 @@ options! {
         "How many.";
     TlsSessionCacheTimeout "tls-session-cache-timeout" int(0, i32::MAX as i64), "300", LIVE.kept(),
         "For how many seconds.";
+    TlsAuthClientsUser "tls-auth-clients-user" Kind::Choice(&["off", "CN", "URI"]), "off", LIVE.kept(),
+        "The part of a certificate that names the user.";
+    TlsAutoReloadInterval "tls-auto-reload-interval" int(0, i32::MAX as i64), "0", LIVE.kept(),
+        "Seconds between two looks at the certificate.";
     TlsCluster "tls-cluster" Kind::Only(&["no"], "this version serves no TLS"), "no", LIVE,
         "Whether nodes speak TLS among themselves.";
     TlsReplication "tls-replication" Kind::Only(&["no"], "this version serves no TLS"), "no", LIVE,
         "Whether nodes speak TLS among themselves.";
+    HashSeed "hash-seed" Kind::Text, "", FIXED.kept(),
+        "What the order of keys depends on: chosen at random.";
+    ImportMode "import-mode" Kind::Only(&["no"], "data comes in by commands like all other"), "no", LIVE,
+        "Whether keys past their time are kept while data is brought in.";
+    Mptcp "mptcp" Kind::Only(&["no"], "clients are served by TCP and Unix sockets"), "no", FIXED,
+        "Whether clients are served by several paths.";
+    ReplMptcp "repl-mptcp" Kind::Flag, "no", FIXED.kept(),
+        "The same between nodes.";
+    RdmaPort "rdma-port" Kind::Only(&["0"], "clients are served by TCP and Unix sockets"), "0", FIXED,
+        "The port for RDMA.";
+    RdmaBind "rdma-bind" Kind::Words, "", FIXED.kept(),
+        "Addresses for RDMA.";
+    RdmaRxSize "rdma-rx-size" int(1, i64::MAX), "1048576", FIXED.kept(),
+        "Bytes of a buffer for RDMA.";
+    RdmaCompletionVector "rdma-completion-vector" int(-1, 1024), "-1", FIXED.kept(),
+        "A queue of RDMA.";
+    RdbVersionCheck "rdb-version-check" Kind::Choice(&["strict", "relaxed"]), "strict", LIVE.kept(),
+        "Whether snapshots of other versions are read.";
+    SocketMarkId "socket-mark-id" Kind::Only(&["0"], "the server marks no packets"), "0", FIXED,
+        "The mark of the server's packets.";
+    UnixSocketGroup "unixsocketgroup" Kind::Only(&[""], "the Unix socket belongs to the group of the process"), "", FIXED,
+        "The group of the Unix socket.";
     AvailabilityZone "availability-zone" Kind::Text, "", LIVE,
         "The zone of the machine, shown by INFO.";
 }

@@ -58,6 +58,31 @@ fn later_directives_win_and_limits_of_output_add_up() {
 }
 
 #[test]
+fn save_points_add_up_and_an_empty_one_takes_them_back() {
+    let shown = |text: &str| {
+        let mut options = Options::default();
+        let directives = parse_file(text.as_bytes(), "node.conf").expect("words");
+        options.load(&directives).expect("known options");
+        options.shown_by(Id::Save)
+    };
+    assert_eq!(
+        shown("save 3600 1 300 100\nsave 60 10000\n"),
+        "3600 1 300 100 60 10000"
+    );
+    assert_eq!(shown("save \"3600 1 300 100\"\nsave \"\"\nsave 60 0\n"), "60 0");
+    assert_eq!(shown("save 900 1\nsave \"\"\n"), "");
+    let mut options = Options::default();
+    for (value, shown) in [("900 1 60 5", "900 1 60 5"), ("60 1", "60 1"), ("", "")] {
+        options.change(&[b"save", value.as_bytes()]).expect("save points");
+        assert_eq!(options.shown_by(Id::Save), shown);
+    }
+    for wrong in ["900", "0 1", "1 -1", "x 1"] {
+        let refused = options.change(&[b"save", wrong.as_bytes()]);
+        assert!(refused.is_err_and(|error| error.text().ends_with("Invalid save parameters")));
+    }
+}
+
+#[test]
 fn faults_are_told_with_their_place() {
     let fault = |text: &[u8]| {
         let directives = parse_file(text, "node.conf").expect("words");
@@ -70,11 +95,11 @@ fn faults_are_told_with_their_place() {
         fault(b"port 1\nprot 2\n"),
         "node.conf, line 2: there is no option 'prot' (--help lists them)"
     );
-    // As a file for another server may have them.
     assert_eq!(
-        fault(b"save 900 1\n"),
-        "node.conf, line 1: option 'save': there are no snapshots: durability says how writes are kept"
+        fault(b"save 900\n"),
+        "node.conf, line 1: option 'save': Invalid save parameters"
     );
+    // As a file for another server may have them.
     assert_eq!(
         fault(b"replicaof 10.0.0.1 6379\n"),
         "node.conf, line 1: option 'replicaof': replicas are placed by the cluster, not by this option"
