@@ -161,10 +161,11 @@ impl Painter {
         })
     }
 
+    /// Up to here nothing can be void after a crash.
     fn durable(&self, wal: &Wal, shard: ShardId) -> LogIndex {
         let lane = wal.lane(self.topology.owner_of(shard.0).into());
         lane.progress(shard)
-            .map_or(LogIndex::default(), |progress| progress.durable.0)
+            .map_or(LogIndex::default(), |progress| progress.whole)
     }
 
     fn run_shard(&self, wal: &Wal, shard: ShardId, goal: LogIndex) -> anyhow::Result<()> {

@@ -78,7 +78,7 @@ impl Entries for Tail {
                 start
             }
         };
-        let is_ours = entry.kind == Kind::Entry;
+        let is_ours = matches!(entry.kind, Kind::Entry | Kind::Part);
         Ok(Some(Entry {
             at: At {
                 term: entry.id.term.0,

@@ -70,6 +70,10 @@ fn print(head: &Head, record: &Record<'_>, out: &mut dyn Write) -> io::Result<()
             writeln!(out, "  {offset} shard {shard} entry {id}, {bytes} bytes")?;
             print_effects(record.payload, out)
         }
+        Kind::Part => {
+            writeln!(out, "  {offset} shard {shard} part {id}, {bytes} bytes")?;
+            print_effects(record.payload, out)
+        }
         Kind::RaftEntry => writeln!(
             out,
             "  {offset} shard {shard} raft-entry {id}, {}",

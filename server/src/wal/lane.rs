@@ -54,6 +54,8 @@ pub enum Why {
 pub struct Progress {
     pub written: Written<LogIndex>,
     pub durable: Durable<LogIndex>,
+    /// The last durable entry that is there with all its parts.
+    pub whole: LogIndex,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,6 +93,7 @@ struct Queue {
 struct Mark {
     written: AtomicU64,
     durable: AtomicU64,
+    whole: AtomicU64,
 }
 
 pub struct Lane {
@@ -114,6 +117,7 @@ impl Lane {
             .map(|(_, state)| Mark {
                 written: AtomicU64::new(state.last.0),
                 durable: AtomicU64::new(state.last.0),
+                whole: AtomicU64::new(state.whole().0),
             })
             .collect();
         let ids = shards.iter().map(|(shard, _)| *shard).collect();
@@ -149,6 +153,12 @@ impl Lane {
     /// Hands over an entry: the effects of a turn. Its index follows on the shard's last one.
     pub fn append(&self, shard: ShardId, id: LogId, payload: Vec<u8>) -> Result<Ticket, Refused> {
         self.put(shard, Kind::Entry, id, payload)
+    }
+
+    /// Hands over a part of an entry. It has an index of its own, and counts when the entry that ends it is there; until
+    /// then only other parts may follow on it.
+    pub fn append_part(&self, shard: ShardId, id: LogId, payload: Vec<u8>) -> Result<Ticket, Refused> {
+        self.put(shard, Kind::Part, id, payload)
     }
 
     /// Hands over an entry of the consensus layer itself.
@@ -189,6 +199,7 @@ impl Lane {
         Some(Progress {
             written: Written(LogIndex(mark.written.load(Ordering::Acquire))),
             durable: Durable(LogIndex(mark.durable.load(Ordering::Acquire))),
+            whole: LogIndex(mark.whole.load(Ordering::Acquire)),
         })
     }
 
@@ -274,6 +285,7 @@ impl Lane {
             track.cap = track.cap.min(left);
             self.marks[place].written.fetch_min(left, Ordering::AcqRel);
             self.marks[place].durable.fetch_min(left, Ordering::AcqRel);
+            self.marks[place].whole.fetch_min(left, Ordering::AcqRel);
         }
         queue.bytes += payload.len();
         queue.items.push(Item {
@@ -335,6 +347,8 @@ impl Lane {
         for (place, state) in states.iter().enumerate() {
             let last = state.last.0.min(queue.tracks[place].cap);
             self.marks[place].durable.store(last, Ordering::Release);
+            let whole = state.whole().0.min(queue.tracks[place].cap);
+            self.marks[place].whole.store(whole, Ordering::Release);
         }
         let written = self.written.load(Ordering::Relaxed);
         self.durable.swap(written, Ordering::AcqRel) != written

@@ -8,10 +8,10 @@ use super::ahead::{Ahead, Sizes};
 use super::catalog::Listed;
 use super::counters::{Counters, Counts};
 use super::disk::Disk;
-use super::failure::{EXIT_IO, EXIT_REFUSED, Fatal, ReadError};
+use super::failure::{EXIT_CORRUPT, EXIT_IO, EXIT_REFUSED, Fatal, ReadError};
 use super::files;
 use super::ids::{ClusterId, LogId, LogIndex, Position, ShardId};
-use super::lane::{Bounds, Lane, Wake};
+use super::lane::{Bounds, Lane, Wake, Why};
 use super::reader::{self, Reader};
 use super::recover::Recovery;
 use super::room::{Reserve, Room};
@@ -64,6 +64,8 @@ pub enum StartError {
         "the log holds shard {} which no owner has, so the number of shards was changed: set shards as it was", .0.0
     )]
     Homeless(ShardId),
+    #[error("the last entry of shard {} has no end and cannot be made void: {}", .0.0, .1)]
+    Unfinished(ShardId, Why),
     #[error(transparent)]
     Fatal(#[from] Fatal),
     #[error("cannot start a thread of the log: {0}")]
@@ -75,6 +77,7 @@ impl StartError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Homeless(_) => EXIT_REFUSED,
+            Self::Unfinished(..) => EXIT_CORRUPT,
             Self::Fatal(_) | Self::Thread(_) => EXIT_IO,
         }
     }
@@ -164,6 +167,7 @@ impl Recovery {
             settings.reserve_bytes,
         );
         let (mut catalog, shards) = (self.catalog.clone(), self.shards.clone());
+        let unfinished = self.unfinished.clone();
         let (disk, cluster) = (Arc::clone(&self.disk), self.cluster);
         let (segment, at, epoch) = self.make_whole()?;
         if catalog.segments().next().is_none() {
@@ -187,6 +191,19 @@ impl Recovery {
                 lane: Arc::new(Lane::new(settings.bounds, known)),
                 wake: seating.wake,
             });
+        }
+        // Before whatever takes their place.
+        for (shard, first) in &unfinished {
+            tracing::info!(
+                shard = shard.0,
+                index = first.0,
+                "the last entry was not written to its end and was never acknowledged: it is void"
+            );
+            let mut lanes = seats.iter().filter(|seat| seat.lane.shards().contains(shard));
+            if let Some(seat) = lanes.next() {
+                let void = seat.lane.truncate(*shard, *first);
+                void.map_err(|refused| StartError::Unfinished(*shard, refused.why))?;
+            }
         }
         let shared = Arc::new(Shared::new(seats, Arc::clone(&counters), catalog, settings.sync));
         let sizes = Sizes {

@@ -12,8 +12,9 @@ use super::ids::{LogId, LogIndex, NodeId, ShardId, Term, Vote};
 pub const HEAD_BYTES: usize = 8;
 /// The fields behind the head, at most: kind, and varints of 16, 64, 64, 64 and 64 bits.
 pub const FIELDS_MAX: usize = 1 + 3 + 4 * 10;
-/// A payload, at most: more than the largest value that a client may send, and below what one write moves.
-pub const PAYLOAD_MAX: usize = 1 << 30;
+/// A payload, at most: more than a part of an entry and its last effect, which is a key, a field and a value; below what
+/// one write moves.
+pub const PAYLOAD_MAX: usize = 7 << 28;
 /// A membership is restated in every segment for every shard, so it is small.
 pub const MEMBERSHIP_MAX: usize = 16 << 10;
 
@@ -22,7 +23,7 @@ pub const MEMBERSHIP_MAX: usize = 16 << 10;
 pub enum Kind {
     /// The first of a segment; the payload says where the segment before it ends.
     Open = 1,
-    /// The effects of one turn of one shard.
+    /// The effects of one turn of one shard, or the last part of them.
     Entry = 2,
     /// An entry of the consensus layer itself: a blank, a change of membership.
     RaftEntry = 3,
@@ -36,11 +37,13 @@ pub enum Kind {
     Membership = 8,
     /// All before it is durable: written at a clean stop, so that damage to the last entries is seen.
     Mark = 9,
+    /// A part of an entry: it counts when the `Entry` that follows on it and its like is there.
+    Part = 10,
 }
 
 impl Kind {
     fn from_byte(byte: u8) -> Option<Self> {
-        const ALL: [Kind; 9] = [
+        const ALL: [Kind; 10] = [
             Kind::Open,
             Kind::Entry,
             Kind::RaftEntry,
@@ -50,13 +53,14 @@ impl Kind {
             Kind::Committed,
             Kind::Membership,
             Kind::Mark,
+            Kind::Part,
         ];
         ALL.get(usize::from(byte).wrapping_sub(1)).copied()
     }
 
     /// Whether it takes a place in its shard's log.
     pub fn is_entry(self) -> bool {
-        matches!(self, Self::Entry | Self::RaftEntry)
+        matches!(self, Self::Entry | Self::RaftEntry | Self::Part)
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Recovery {
     /// Segments that were made ahead and never begun.
     pub(super) unused: Vec<u64>,
     torn: Option<Torn>,
+    /// Entries whose last part never came, by the first: void.
+    pub(super) unfinished: Vec<(ShardId, LogIndex)>,
 }
 
 impl Recovery {
@@ -51,6 +53,7 @@ impl Recovery {
             epoch_max: found.iter().map(|s| s.epoch).max().unwrap_or(0),
             unused: Vec::new(),
             torn: None,
+            unfinished: Vec::new(),
         };
         let begun = recovery.split_off_unused(&found)?;
         let mut opens = Vec::new();
@@ -63,7 +66,18 @@ impl Recovery {
             recovery.read_segment(segment, end, &mut pending)?;
         }
         pending.check(&recovery.shards, begun.first().map_or(0, |s| s.sequence))?;
+        recovery.drop_unfinished();
         Ok(recovery)
+    }
+
+    /// Nothing follows on parts but their end, so parts without one are the last of their shard.
+    fn drop_unfinished(&mut self) {
+        for (shard, state) in &mut self.shards {
+            if let Some(first) = state.take_unfinished() {
+                self.catalog.truncate(*shard, first);
+                self.unfinished.push((*shard, first));
+            }
+        }
     }
 
     /// Of every shard that the log knows: what it holds beside entries.
@@ -215,7 +229,7 @@ impl Recovery {
                 self.catalog.truncate(head.shard, head.id.index);
             }
             Kind::Purge => self.catalog.purge(head.shard, head.id.index),
-            Kind::Entry | Kind::RaftEntry => {
+            Kind::Entry | Kind::RaftEntry | Kind::Part => {
                 self.catalog
                     .add_entry(head.shard, head.id.index, segment.sequence, head.offset, head.end);
             }

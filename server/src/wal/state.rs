@@ -3,15 +3,19 @@
 //! The writer and the recovery apply the same records to the same state, so that a segment can restate it
 //! and the segments before it can go.
 
+use std::fmt;
+
 use super::ids::{LogId, LogIndex, Vote};
 use super::record::{Kind, Record};
 
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct ShardState {
     /// Entries up to this one are in the image.
     pub purged: LogId,
     /// The last index that is taken, by an entry or by what was purged.
     pub last: LogIndex,
+    /// The first part of an entry whose last one is not there yet.
+    pub open: Option<LogIndex>,
     pub vote: Vote,
     pub committed: LogId,
     pub membership: Option<(LogId, Vec<u8>)>,
@@ -28,10 +32,38 @@ pub enum OutOfOrder {
     Kind,
 }
 
+impl fmt::Debug for ShardState {
+    /// As before there were parts, where there are none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("ShardState");
+        fields.field("purged", &self.purged).field("last", &self.last);
+        if let Some(open) = &self.open {
+            fields.field("open", open);
+        }
+        fields
+            .field("vote", &self.vote)
+            .field("committed", &self.committed)
+            .field("membership", &self.membership)
+            .finish()
+    }
+}
+
 impl ShardState {
+    /// The last entry that is there with all its parts, or what was purged.
+    pub fn whole(&self) -> LogIndex {
+        self.open.map_or(self.last, |first| LogIndex(first.0 - 1))
+    }
+
+    /// Forgets the parts of an entry that has no end. The first of them.
+    pub fn take_unfinished(&mut self) -> Option<LogIndex> {
+        let first = self.open.take()?;
+        self.last = LogIndex(first.0 - 1);
+        Some(first)
+    }
+
     pub fn apply(&mut self, record: &Record<'_>) -> Result<(), OutOfOrder> {
         match record.kind {
-            Kind::Entry | Kind::RaftEntry => {
+            Kind::Entry | Kind::RaftEntry | Kind::Part => {
                 if record.id.index != self.last.next() {
                     return Err(OutOfOrder::Entry {
                         last: self.last,
@@ -39,6 +71,10 @@ impl ShardState {
                     });
                 }
                 self.last = record.id.index;
+                self.open = match record.kind {
+                    Kind::Part => self.open.or(Some(record.id.index)),
+                    _ => None,
+                };
             }
             Kind::Vote => self.vote = record.vote(),
             Kind::Truncate => {
@@ -50,6 +86,7 @@ impl ShardState {
                     });
                 }
                 self.last = self.last.min(LogIndex(from.0 - 1));
+                self.open = self.open.filter(|first| *first < from);
             }
             Kind::Purge => {
                 if record.id.index > self.purged.index {

@@ -271,7 +271,7 @@ impl Writer {
                     catalog.purge(placed.shard, placed.index);
                     self.deaths = true;
                 }
-                Kind::Entry | Kind::RaftEntry => {
+                Kind::Entry | Kind::RaftEntry | Kind::Part => {
                     let sequence = self.segment.sequence;
                     catalog.add_entry(placed.shard, placed.index, sequence, placed.offset, placed.end);
                     entries += 1;

@@ -134,7 +134,8 @@ pub enum Effect<'a> {
     },
 }
 
-/// The effects of one shard since they were last taken: one entry in the making.
+/// The effects of one shard since they were last taken: one entry in the making. What becomes large is in parts, which
+/// are decoded one by one and count together.
 #[derive(Default)]
 pub struct Effects {
     on: bool,
@@ -160,7 +161,17 @@ impl Effects {
         self.encoder.bytes().is_empty()
     }
 
-    /// The encoded effects so far; decode with [`Decoder`].
+    /// Bytes of all parts.
+    pub fn len(&self) -> usize {
+        self.encoder.len()
+    }
+
+    /// The parts that have ended; `take` gives the last one.
+    pub fn take_ended_parts(&mut self) -> Vec<Vec<u8>> {
+        self.encoder.take_ended()
+    }
+
+    /// The encoded effects of the last part so far; decode with [`Decoder`].
     pub fn bytes(&self) -> &[u8] {
         self.encoder.bytes()
     }
@@ -169,7 +180,7 @@ impl Effects {
         self.encoder.clear();
     }
 
-    /// The encoded effects, in exchange for an empty buffer.
+    /// The encoded effects of the last part, in exchange for an empty buffer.
     pub fn take(&mut self, buffer: Vec<u8>) -> Vec<u8> {
         self.encoder.take(buffer)
     }

@@ -54,6 +54,12 @@ impl Wait {
     }
 }
 
+/// What became of a turn in one shard, encoded.
+pub struct Taken {
+    pub parts: Vec<Vec<u8>>,
+    pub last: Vec<u8>,
+}
+
 impl Engine {
     fn shards(&self) -> impl Iterator<Item = &Shard> {
         std::iter::once(&*self.shard).chain(self.bench.others())
@@ -116,7 +122,7 @@ impl Engine {
 
     /// Bytes of effects that were not taken.
     pub fn effects_len(&self) -> usize {
-        self.shards().map(|shard| shard.effects.bytes().len()).sum()
+        self.shards().map(|shard| shard.effects.len()).sum()
     }
 
     /// The same of the shard at one place.
@@ -125,11 +131,14 @@ impl Engine {
     }
 
     /// The effects of the shard at a place of this owner, encoded as one entry, in exchange for an empty
-    /// buffer; `None` where there are none.
-    pub fn take_effects(&mut self, place: usize, buffer: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
+    /// buffer; `None` where there are none. A large one has parts before its last, which count together with it.
+    pub fn take_effects(&mut self, place: usize, buffer: impl FnOnce() -> Vec<u8>) -> Option<Taken> {
         self.select_place(place);
         let effects = &mut self.shard.effects;
-        (!effects.is_empty()).then(|| effects.take(buffer()))
+        (!effects.is_empty()).then(|| Taken {
+            parts: effects.take_ended_parts(),
+            last: effects.take(buffer()),
+        })
     }
 }
 

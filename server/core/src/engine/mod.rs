@@ -58,7 +58,7 @@ pub use figures::{Cycles, MemoryUsage, Rates};
 pub use host::{CpuTimes, Host, ImageRuns, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts};
 pub use identity::Identity;
 pub use join::How;
-pub use logged::Wait;
+pub use logged::{Taken, Wait};
 pub use obstacles::{Obstacle, Obstacles};
 pub use paused::{Pause, Scope};
 pub use permission::describe_denial;

@@ -79,7 +79,7 @@ options! {
         "Bytes of replies that may wait for a client, by class: hard, soft, and seconds above soft. Unlike in Valkey normal clients are bounded too.";
     ClientQueryBufferLimit "client-query-buffer-limit" memory(1 << 20, i64::MAX), "1gb", LIVE,
         "Bytes of one client's unfinished request.";
-    ProtoMaxBulkLen "proto-max-bulk-len" memory(1 << 20, i64::MAX), "512mb", LIVE,
+    ProtoMaxBulkLen "proto-max-bulk-len" memory(1 << 20, 512 << 20), "512mb", LIVE,
         "Longest word of a request, and longest string.";
     IoThreads "io-threads" int(1, 256), "1", FIXED.kept(),
         "Threads that serve sockets: owner-threads do.";

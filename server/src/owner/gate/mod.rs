@@ -239,8 +239,8 @@ impl Owner {
     fn hand_over_effects(&mut self, place: usize) {
         let track = &mut self.gate.tracks[place];
         let way = &track.way;
-        if let Some(payload) = self.engine.take_effects(place, || way.buffer()) {
-            let handed = track.hand_over(payload);
+        if let Some(taken) = self.engine.take_effects(place, || way.buffer()) {
+            let handed = track.hand_over(taken);
             self.gate.note_broken(handed);
         }
     }
@@ -317,8 +317,7 @@ impl Owner {
         }
         if let Some(why) = self.gate.broken {
             let why = format!(
-                "what one turn changed cannot be logged ({why}): the node ends, since its memory is ahead of its log. \
-                 Changes of more than a gibibyte at once (a COPY, an EXEC) have to be made in parts"
+                "what one turn changed cannot be logged ({why}): the node ends, since its memory is ahead of its log"
             );
             return Err(io::Error::other(why));
         }

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use ruvio_core::engine::Taken;
 use ruvio_core::options::Durability;
 use ruvio_server::replica::{Port, Refused, Stint};
 use ruvio_server::wal::{Lane, LogId, ShardId, Ticket, Why};
@@ -52,16 +53,22 @@ pub enum Way {
 /// Proposals under way of a replicated shard.
 const UNDER_WAY: usize = 2;
 
-/// An entry that was not taken.
+/// An entry, or one of its parts before the last.
+pub(super) enum Piece {
+    Part(Vec<u8>),
+    Last(Vec<u8>),
+}
+
+/// A piece that was not taken.
 pub(super) struct NotTaken {
-    pub payload: Vec<u8>,
+    pub piece: Piece,
     /// It never will be.
     pub why: Option<Why>,
 }
 
 impl Way {
-    /// Hands over an entry; what it is known by.
-    pub(super) fn append(&mut self, payload: Vec<u8>) -> Result<u64, NotTaken> {
+    /// Hands over a piece; what it is known by.
+    pub(super) fn append(&mut self, piece: Piece) -> Result<u64, NotTaken> {
         match self {
             Self::Alone {
                 lane,
@@ -71,20 +78,30 @@ impl Way {
                 ..
             } => {
                 // One node, so one leader, in one term.
-                match lane.append(*shard, LogId::new(1, 0, *last + 1), payload) {
+                let id = LogId::new(1, 0, *last + 1);
+                let is_part = matches!(piece, Piece::Part(_));
+                let taken = match piece {
+                    Piece::Part(payload) => lane.append_part(*shard, id, payload),
+                    Piece::Last(payload) => lane.append(*shard, id, payload),
+                };
+                match taken {
                     Ok(taken) => {
                         *last += 1;
                         *ticket = taken;
                         Ok(taken.0)
                     }
                     Err(refused) => Err(NotTaken {
-                        payload: refused.payload,
+                        piece: match is_part {
+                            true => Piece::Part(refused.payload),
+                            false => Piece::Last(refused.payload),
+                        },
                         // Once it has ended the process is about to end, and no reply goes out any more.
                         why: Some(refused.why).filter(|why| !matches!(why, Why::Full | Why::Ended)),
                     }),
                 }
             }
             Self::Replicated { port, stint, number } => {
+                let (Piece::Part(payload) | Piece::Last(payload)) = piece;
                 let payload = Bytes::from(payload);
                 // Whoever executed without a stint would be ahead of the log for good.
                 let proposed = match stint {
@@ -97,7 +114,7 @@ impl Way {
                         Ok(*number)
                     }
                     Err(Refused::Full(payload) | Refused::Over(payload)) => Err(NotTaken {
-                        payload: payload.into(),
+                        piece: Piece::Last(payload.into()),
                         why: None,
                     }),
                 }
@@ -129,8 +146,8 @@ pub(super) struct Track {
     pub way: Way,
     /// Entries under way: the first turn of each, and what it is known by.
     under_way: VecDeque<(u64, u64)>,
-    /// An entry that was not taken, with its first turn. Behind it nothing passes.
-    refused: Option<(u64, Vec<u8>)>,
+    /// Pieces of an entry that were not taken, in order, with its first turn. Behind them nothing passes.
+    refused: VecDeque<(u64, Piece)>,
     /// The first turn with changes that are in no entry; zero: none.
     open: u64,
 }
@@ -140,7 +157,7 @@ impl Track {
         Self {
             way,
             under_way: VecDeque::new(),
-            refused: None,
+            refused: VecDeque::new(),
             open: 0,
         }
     }
@@ -163,38 +180,58 @@ impl Track {
             Way::Alone { .. } => true,
             Way::Replicated { .. } => self.under_way.len() < UNDER_WAY,
         };
-        few && self.refused.is_none()
+        few && self.refused.is_empty()
     }
 
     /// All changes so far are in this entry.
-    pub fn hand_over(&mut self, payload: Vec<u8>) -> Result<(), Why> {
+    pub fn hand_over(&mut self, taken: Taken) -> Result<(), Why> {
         let turn = std::mem::take(&mut self.open);
-        self.append(turn, payload)
+        let Taken { parts, last } = taken;
+        match self.way {
+            Way::Alone { .. } => {
+                for payload in parts {
+                    self.append(turn, Piece::Part(payload))?;
+                }
+                self.append(turn, Piece::Last(last))
+            }
+            // It is agreed upon whole. Effects refer back by distance, so parts can be joined.
+            Way::Replicated { .. } if parts.is_empty() => self.append(turn, Piece::Last(last)),
+            Way::Replicated { .. } => {
+                let mut whole = parts.concat();
+                whole.extend_from_slice(&last);
+                self.append(turn, Piece::Last(whole))
+            }
+        }
     }
 
     /// Hands over what was not taken.
     pub fn retry(&mut self) -> Result<(), Why> {
-        match self.refused.take() {
-            Some((turn, payload)) => self.append(turn, payload),
-            None => Ok(()),
+        for (turn, piece) in std::mem::take(&mut self.refused) {
+            self.append(turn, piece)?;
         }
+        Ok(())
     }
 
-    fn append(&mut self, turn: u64, payload: Vec<u8>) -> Result<(), Why> {
-        match self.way.append(payload) {
+    /// Behind what was refused a piece waits as well.
+    fn append(&mut self, turn: u64, piece: Piece) -> Result<(), Why> {
+        if self.is_refused() {
+            self.refused.push_back((turn, piece));
+            return Ok(());
+        }
+        match self.way.append(piece) {
             Ok(number) => {
                 self.under_way.push_back((turn, number));
                 Ok(())
             }
-            Err(NotTaken { payload, why }) => {
-                self.refused = Some((turn, payload));
+            Err(NotTaken { piece, why }) => {
+                self.refused.push_back((turn, piece));
                 why.map_or(Ok(()), Err)
             }
         }
     }
 
     pub fn is_refused(&self) -> bool {
-        self.refused.is_some()
+        !self.refused.is_empty()
     }
 
     /// Forgets what is committed, which stays so whatever `commit` is later. The first turn with changes that are not.
@@ -215,7 +252,7 @@ impl Track {
     /// `u64::MAX`: all are.
     pub fn first_uncommitted(&self) -> u64 {
         let under_way = self.under_way.front().map(|(turn, _)| *turn);
-        let refused = self.refused.as_ref().map(|(turn, _)| *turn);
+        let refused = self.refused.front().map(|(turn, _)| *turn);
         let open = (self.open > 0).then_some(self.open);
         under_way.or(refused).or(open).unwrap_or(u64::MAX)
     }
@@ -223,7 +260,7 @@ impl Track {
     /// Nothing that was executed will come out.
     pub fn forget(&mut self) {
         self.under_way.clear();
-        self.refused = None;
+        self.refused.clear();
         self.open = 0;
     }
 }

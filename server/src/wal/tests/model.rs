@@ -87,7 +87,7 @@ impl Book {
     pub fn place(&self, found: &Images, promised: usize) -> Option<usize> {
         let mut images = self.images(promised);
         for count in promised..=self.sent.len() {
-            if same(&images, found) {
+            if same(&without_unfinished(&images), found) {
                 return Some(count);
             }
             if let Some(sent) = self.sent.get(count) {
@@ -96,6 +96,17 @@ impl Book {
         }
         None
     }
+}
+
+/// What a start makes of it: parts count with their end alone.
+fn without_unfinished(images: &Images) -> Images {
+    let mut images = images.clone();
+    for image in images.values_mut() {
+        if let Some(first) = image.state.take_unfinished() {
+            image.entries.split_off(&first.0);
+        }
+    }
+    images
 }
 
 /// A shard that nothing is known of is as good as one that was never heard of.
@@ -187,6 +198,7 @@ impl Rig {
             shards: shards.iter().map(|shard| ShardId(*shard)).collect(),
             wake: Arc::new(Silent),
         });
+        let unfinished = recovery.unfinished.clone();
         match recovery.assemble(&self.settings, seatings.into()) {
             Ok(parts) => self.parts = Some(parts),
             Err(StartError::Fatal(fatal)) => self.failure = Some(fatal),
@@ -196,6 +208,16 @@ impl Rig {
         for book in &mut self.books {
             book.base = book.sent.len();
             (book.durable, book.written) = (book.base, book.base);
+        }
+        // The log itself says that they are void.
+        for (shard, first) in unfinished {
+            let lane = usize::from(!LANES[0].contains(&shard.0));
+            self.books[lane].sent.push(Sent {
+                shard,
+                kind: Kind::Truncate,
+                id: LogId::new(0, 0, first.0),
+                payload: vec![],
+            });
         }
     }
 
@@ -222,6 +244,7 @@ impl Rig {
         let (shard, id, payload) = (sent.shard, sent.id, sent.payload.clone());
         let result = match sent.kind {
             Kind::Entry => to.append(shard, id, payload),
+            Kind::Part => to.append_part(shard, id, payload),
             Kind::RaftEntry => to.append_raft(shard, id, payload),
             Kind::Vote => {
                 let vote = Vote {
@@ -264,14 +287,16 @@ impl Rig {
         let shard = ShardId(LANES[lane][dice.below(LANES[lane].len() as u64) as usize]);
         let state = self.sent_state(lane, shard);
         let held = state.last.0 - state.purged.index.0;
+        // The image takes in nothing whose end is missing.
+        let whole = state.whole().0.saturating_sub(state.purged.index.0);
         let id = LogId::new(3, 1, state.last.0);
         let (kind, id, payload) = match dice.below(16) {
             0 if held > 0 => {
                 let from = state.last.0 - dice.below(held.min(4));
                 (Kind::Truncate, LogId::new(0, 0, from), vec![])
             }
-            1 | 2 if held > 0 => {
-                let up_to = state.purged.index.0 + 1 + dice.below(held);
+            1 | 2 if whole > 0 => {
+                let up_to = state.purged.index.0 + 1 + dice.below(whole);
                 (Kind::Purge, LogId::new(3, 1, up_to), vec![])
             }
             3 => (
@@ -282,6 +307,7 @@ impl Rig {
             4 => (Kind::Committed, id, vec![]),
             5 => (Kind::Membership, id, vec![dice.below(256) as u8; 40]),
             6 => (Kind::RaftEntry, LogId::new(4, 2, id.index.0 + 1), vec![1, 2, 3]),
+            8 | 9 => (Kind::Part, LogId::new(3, 1, id.index.0 + 1), vec![b'p'; 300]),
             7 => return self.send_entry(lane, shard.0, 5000),
             _ => return self.send_entry(lane, shard.0, dice.below(900) as usize),
         };

@@ -1,10 +1,16 @@
-//! Writes effects, each after the one before.
+//! Writes effects, each after the one before, in parts that can each be read alone.
 
 use super::{CREATED, SAME_KEY, op};
 use crate::effect::{Effect, ListPosition};
 
+/// A part that has grown to this is ended before the next effect.
+pub const PART_BYTES: usize = 16 << 20;
+
 #[derive(Default)]
 pub(in crate::effect) struct Encoder {
+    /// Parts that have ended.
+    ended: Vec<Vec<u8>>,
+    /// The part in the making.
     bytes: Vec<u8>,
     last_db: u16,
     /// Where the database and the key of the last effect that names them stand in `bytes`.
@@ -17,12 +23,28 @@ impl Encoder {
         &self.bytes
     }
 
+    pub(in crate::effect) fn len(&self) -> usize {
+        self.ended.iter().map(Vec::len).sum::<usize>() + self.bytes.len()
+    }
+
     pub(in crate::effect) fn clear(&mut self) {
+        self.ended.clear();
         self.bytes.clear();
         self.last_key = 0..0;
     }
 
-    /// What was encoded, in exchange for an empty buffer.
+    /// The parts that have ended. One that follows on them is never empty.
+    pub(in crate::effect) fn take_ended(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.ended)
+    }
+
+    #[cold]
+    fn end_part(&mut self) {
+        self.last_key = 0..0;
+        self.ended.push(std::mem::take(&mut self.bytes));
+    }
+
+    /// The last part, in exchange for an empty buffer.
     pub(in crate::effect) fn take(&mut self, mut buffer: Vec<u8>) -> Vec<u8> {
         buffer.clear();
         self.last_key = 0..0;
@@ -30,6 +52,9 @@ impl Encoder {
     }
 
     pub(in crate::effect) fn push(&mut self, db: u16, effect: &Effect<'_>) {
+        if self.bytes.len() >= PART_BYTES {
+            self.end_part();
+        }
         match *effect {
             Effect::Put {
                 key,

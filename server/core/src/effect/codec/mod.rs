@@ -12,6 +12,7 @@ mod tests;
 
 pub use decode::{DecodeError, Decoder, decode_at};
 pub(super) use encode::Encoder;
+pub use encode::PART_BYTES;
 
 const SAME_KEY: u8 = 0x80;
 const CREATED: u8 = 0x40;

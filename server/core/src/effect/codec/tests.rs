@@ -195,3 +195,40 @@ fn cut_or_flipped_bytes_are_an_error_or_other_effects_never_a_panic() {
     let too_short = Decoder::new(&bytes[..bytes.len() - 1]).last();
     assert!(matches!(too_short, Some(Err(_))));
 }
+
+/// Each part can be read alone: it names its first key itself, the empty one included.
+#[test]
+fn what_becomes_large_is_in_parts() {
+    for key in [&b"key"[..], b""] {
+        let mut encoder = Encoder::default();
+        let value = vec![b'v'; PART_BYTES / 4];
+        let field = |field| Effect::HashPut {
+            key,
+            generation: 7,
+            field,
+            value: &value,
+            expire_at: None,
+            created: true,
+        };
+        let fields: Vec<Vec<u8>> = (0..11_u8).map(|nth| vec![nth]).collect();
+        for name in &fields {
+            encoder.push(3, &field(name));
+        }
+        let whole = encoder.len();
+        let mut parts = encoder.take_ended();
+        parts.push(encoder.take(Vec::new()));
+        assert_eq!(parts.len(), 3);
+        assert_eq!(parts.iter().map(Vec::len).sum::<usize>(), whole);
+        let mut read = fields.iter();
+        for part in &parts {
+            assert!((1..PART_BYTES + value.len() + 100).contains(&part.len()));
+            for decoded in Decoder::new(part) {
+                let name = read.next().expect("no more than was told");
+                assert_eq!(decoded, Ok((3, field(name))));
+            }
+        }
+        assert_eq!(read.next(), None);
+        encoder.push(3, &field(b"more"));
+        assert!(encoder.take_ended().is_empty());
+    }
+}
