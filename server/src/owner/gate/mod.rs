@@ -140,6 +140,11 @@ impl Gate {
         wait.turn < self.floor || !self.tracks.is_empty() && self.is_committed_everywhere(wait)
     }
 
+    /// The same while a turn is executed: its own changes are in no log yet.
+    fn must_wait(&self, wait: Wait) -> bool {
+        wait.turn > self.sealed || !self.is_committed(wait)
+    }
+
     fn is_committed_everywhere(&self, wait: Wait) -> bool {
         let mut tracks = self.tracks.iter().enumerate();
         tracks.all(|(place, track)| {
@@ -410,7 +415,7 @@ impl Owner {
             return None;
         }
         self.gate.wait = self.gate.wait.and(self.engine.take_wait());
-        Some(self.gate.wait).filter(|wait| !self.gate.is_committed(*wait))
+        Some(self.gate.wait).filter(|wait| self.gate.must_wait(*wait))
     }
 
     /// What comes next stands in a buffer of its own: what was executed before keeps its own wait.
@@ -425,7 +430,7 @@ impl Owner {
         if !self.gate.is_on() {
             return None;
         }
-        Some(self.engine.take_wait()).filter(|wait| !self.gate.is_committed(*wait))
+        Some(self.engine.take_wait()).filter(|wait| self.gate.must_wait(*wait))
     }
 
     /// What a message depends on which came up now.
