@@ -129,7 +129,11 @@ pub(super) struct History {
 
 impl History {
     pub(super) fn new() -> Self {
-        let mut shard = Shard::new(SEED, 1);
+        Self::of(Shard::new(SEED, 1))
+    }
+
+    /// Goes on with a shard that was loaded.
+    pub(super) fn of(mut shard: Shard) -> Self {
         shard.effects.switch(true);
         let mut engine = Engine::new(shard, Box::new(NoHost));
         let now = Now::from_ms(START_MS);

@@ -1,5 +1,6 @@
 //! The image in RocksDB: what it holds after any history, and after it was closed at any moment of one.
 
+mod compat;
 mod history;
 mod logged;
 mod random;

@@ -62,3 +62,18 @@ proptest! {
         }
     }
 }
+
+/// Valkey overflows when it looks whether such a number fits, and stores the greatest one.
+#[test]
+fn the_least_number_of_all_is_saturated_to_the_least_of_its_field() {
+    let mut bench = Bench::new();
+    for width in 1..=64 {
+        let line = format!(
+            "BITFIELD k OVERFLOW SAT SET i{width} 0 {} GET i{width} 0",
+            i64::MIN
+        );
+        bench.run("DEL k");
+        let least = model(true, width, "SAT", i128::from(i64::MIN)).expect("it is saturated");
+        assert_eq!(bench.run(&line), format!("*2\r\n:0\r\n:{least}\r\n"));
+    }
+}
