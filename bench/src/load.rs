@@ -78,6 +78,10 @@ pub struct Latencies {
 }
 
 impl Latencies {
+    pub fn count(&self) -> usize {
+        self.sorted.len()
+    }
+
     pub fn worst_ms(&self) -> f64 {
         self.sorted.last().map_or(0.0, |&ns| ns as f64 / 1e6)
     }

@@ -4,6 +4,7 @@
 
 mod durable;
 mod idem_limit;
+mod image;
 mod memory;
 mod quick;
 mod restart;
@@ -34,6 +35,8 @@ pub enum Row {
     P8,
     /// Cost a request with more keys and with more connections.
     P9,
+    /// CPU, memory, pauses and disk of the image.
+    Image,
     /// All of the above.
     All,
     /// A minute at most: P1 small, no targets, answers checked.
@@ -51,7 +54,9 @@ impl Row {
                 Self::Families,
                 Self::P4,
                 Self::P7,
+                Self::P8,
                 Self::P9,
+                Self::Image,
             ],
             row => vec![row],
         }
@@ -68,6 +73,7 @@ impl Row {
             Self::P7 => memory::run(settings),
             Self::P8 => restart::run(settings),
             Self::P9 => scaling::run(settings),
+            Self::Image => image::run(settings),
             Self::Quick | Self::All => quick::run(settings),
         }
     }

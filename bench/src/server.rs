@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Client;
 use crate::cores::{Cores, pin_to};
-use usage::{Cpu, Memory};
+use usage::{Cpu, Memory, RunTime};
 
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// Another process may take the port between our look and the server's bind.
@@ -144,6 +144,21 @@ impl Server {
             used_bytes: used.trim().parse()?,
             rss_bytes: usage::rss_bytes(self.child.id())?,
         })
+    }
+
+    /// CPU of the whole process, its ended threads included, and of its threads that serve.
+    pub fn run_time(&self) -> Result<RunTime> {
+        RunTime::of(self.child.id())
+    }
+
+    /// Resident memory that is no file's.
+    pub fn anonymous_bytes(&self) -> Result<u64> {
+        usage::anonymous_bytes(self.child.id())
+    }
+
+    /// Where it keeps its data.
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// The version that the server itself states.

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::ops::Sub;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -53,6 +55,75 @@ impl Sub for Cpu {
     }
 }
 
+/// CPU of a process by who used it. Threads that have ended are in the process's own sum alone, which the kernel tells
+/// in ticks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunTime {
+    pub process_ns: u64,
+    /// Children that have ended.
+    pub children_ns: u64,
+    /// Threads of owners and of the log, and the latter alone.
+    pub serving_ns: u64,
+    pub log_ns: u64,
+}
+
+impl RunTime {
+    pub fn of(pid: u32) -> Result<Self> {
+        let mut times = Self::default();
+        for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+            let task = task?.path();
+            // One that has just ended is none of those that serve.
+            let (Ok(name), Ok(text)) = (
+                fs::read_to_string(task.join("comm")),
+                fs::read_to_string(task.join("schedstat")),
+            ) else {
+                continue;
+            };
+            let mut cpu = Cpu::default();
+            cpu.add(&text)?;
+            if name.starts_with("log-") {
+                times.log_ns += cpu.ran_ns;
+            }
+            if name.starts_with("log-") || name.starts_with("owner-") {
+                times.serving_ns += cpu.ran_ns;
+            }
+        }
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+        // The name in parentheses may hold blanks; the fields after it do not.
+        let (_, fields) = stat.rsplit_once(')').context("a stat without a name")?;
+        let fields: Vec<&str> = fields.split_whitespace().collect();
+        let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+        let ticks = |at: usize| -> Result<u64> { Ok(fields.get(at).context("short stat")?.parse::<u64>()?) };
+        times.process_ns = (ticks(11)? + ticks(12)?) * tick_ns;
+        times.children_ns = (ticks(13)? + ticks(14)?) * tick_ns;
+        Ok(times)
+    }
+}
+
+/// Resident memory that is no file's: what was mapped of a file is the page cache's, and goes when others want it.
+pub fn anonymous_bytes(pid: u32) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"))
+        .context("no RssAnon in status")?;
+    let kib: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
+    Ok(kib * 1024)
+}
+
+/// What the files below a folder take on the disk. Files come and go meanwhile.
+pub fn disk_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return 0;
+    };
+    let of = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => disk_bytes(&entry.path()),
+        Ok(meta) => meta.blocks() * 512,
+        Err(_) => 0,
+    };
+    entries.flatten().map(of).sum()
+}
+
 /// Memory by the server's allocator and by the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
@@ -90,5 +161,7 @@ mod tests {
         assert!((Cpu::of_this_thread().unwrap() - cpu).ran_ns > 1_000_000);
         assert!(Cpu::of(pid).unwrap().ran_ns >= Cpu::of_this_thread().unwrap().ran_ns / 2);
         assert!(rss_bytes(pid).unwrap() > rss + (48 << 20));
+        assert!(anonymous_bytes(pid).unwrap() > 48 << 20);
+        assert!(RunTime::of(pid).unwrap().process_ns > 0);
     }
 }
