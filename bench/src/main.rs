@@ -35,6 +35,9 @@ struct Arguments {
     /// What is measured against Valkey. `valkey` runs it against itself: every ratio should be near 1.
     #[arg(long, value_enum, default_value = "ruvio")]
     subject: Subject,
+    /// Another build of Ruvio, which then stands in Valkey's place: what a change gains.
+    #[arg(long)]
+    before: Option<PathBuf>,
     /// Alternating rounds; figures are medians over them.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=99))]
     rounds: u64,
@@ -89,13 +92,23 @@ fn main() -> Result<()> {
 }
 
 fn settings(arguments: &Arguments) -> Result<Settings> {
-    let reference = Model {
-        kind: Kind::Valkey,
-        binary: binary::valkey()?,
-        kept: Kept::Memory,
+    let valkey = || -> Result<Model> {
+        Ok(Model {
+            kind: Kind::Valkey,
+            binary: binary::valkey()?,
+            kept: Kept::Memory,
+        })
+    };
+    let reference = match &arguments.before {
+        None => valkey()?,
+        Some(before) => Model {
+            kind: Kind::Ruvio,
+            binary: before.clone(),
+            kept: Kept::Memory,
+        },
     };
     let subject = match arguments.subject {
-        Subject::Valkey => reference.clone(),
+        Subject::Valkey => valkey()?,
         Subject::Ruvio => Model {
             kind: Kind::Ruvio,
             binary: binary::ruvio()?,

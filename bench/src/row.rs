@@ -35,8 +35,10 @@ pub enum Row {
     P8,
     /// Cost a request with more keys and with more connections.
     P9,
-    /// CPU, memory, pauses and disk of the image.
+    /// CPU and memory of the image, and pauses beside it.
     Image,
+    /// Log and image on the disk under a long load; with a `--nice` of 0, for the image shares the server's core.
+    Disk,
     /// All of the above.
     All,
     /// A minute at most: P1 small, no targets, answers checked.
@@ -57,6 +59,7 @@ impl Row {
                 Self::P8,
                 Self::P9,
                 Self::Image,
+                Self::Disk,
             ],
             row => vec![row],
         }
@@ -74,6 +77,7 @@ impl Row {
             Self::P8 => restart::run(settings),
             Self::P9 => scaling::run(settings),
             Self::Image => image::run(settings),
+            Self::Disk => image::run_disk(settings),
             Self::Quick | Self::All => quick::run(settings),
         }
     }
