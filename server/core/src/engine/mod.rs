@@ -179,6 +179,7 @@ impl Engine {
     pub fn prefetch_entry(&self, ahead: &Ahead) {
         if let Some(hash) = ahead.hint.hash() {
             self.shard.databases[ahead.db as usize].prefetch_entry(&self.shard.heap, hash);
+            self.shard.uncommitted.prefetch(hash);
         }
     }
 

@@ -220,6 +220,7 @@ impl Engine {
         if let Some(hash) = ahead.hint.hash() {
             let shard = self.shard_at(self.world.topology.place_of(ahead.shard));
             shard.databases[ahead.db as usize].prefetch_entry(&shard.heap, hash);
+            shard.uncommitted.prefetch(hash);
         }
     }
 

@@ -194,18 +194,20 @@ impl Db<'_> {
     /// Stores a value that is one row (a string, an `IDEM` or a `LIMIT` record) whole.
     #[inline]
     pub fn put_value(&mut self, key: Key<'_>, kind: u8, value: &[u8], expiry: Expiry) -> bool {
-        let was_collection = self.shard.effects.on() && self.generation_of(key).is_some();
-        if was_collection {
-            self.tell_replaced(key);
-        }
-        let put = self.put(key, kind, NewValue::Bytes(value), expiry);
+        let (put, generation) = self.put_seen(key, kind, NewValue::Bytes(value), expiry);
         if self.shard.effects.on() {
+            if generation.is_some() {
+                self.emit(Effect::Delete {
+                    key: key.bytes,
+                    generation,
+                });
+            }
             let expire_at = match expiry {
                 Expiry::Clear => None,
                 Expiry::At(at) => Some(at),
                 Expiry::Keep => self.peek_mut(key).and_then(|slot| slot.expire_at_ms()),
             };
-            let created = !put.replaced || was_collection;
+            let created = !put.replaced || generation.is_some();
             self.emit(Effect::Put {
                 key: key.bytes,
                 kind,
@@ -228,13 +230,28 @@ impl Db<'_> {
         value: NewValue<'_, Collection>,
         expiry: Expiry,
     ) -> Put<Collection> {
+        self.put_seen(key, kind, value, expiry).0
+    }
+
+    /// The same; where effects are told, with the generation of the collection that stood there.
+    #[inline]
+    fn put_seen(
+        &mut self,
+        key: Key<'_>,
+        kind: u8,
+        value: NewValue<'_, Collection>,
+        expiry: Expiry,
+    ) -> (Put<Collection>, Option<u64>) {
         let shard = &mut *self.shard;
+        let tells = shard.effects.on();
         let due_ms = match &value {
             NewValue::Boxed(collection) => collection.field_due_ms(),
             NewValue::Bytes(_) => None,
         };
         let table = &mut shard.databases[self.index as usize];
-        let mut put = table.put(&mut shard.heap, key.hash, key.bytes, kind, value, expiry);
+        let see = |old: Entry<'_, Collection>| if tells { generation_of(old) } else { None };
+        let heap = &mut shard.heap;
+        let (mut put, seen) = table.put_seen(heap, key.hash, key.bytes, kind, value, expiry, see);
         if let Some(old) = put.old_box.take() {
             if due_ms.is_none() && old.field_due_ms().is_some() {
                 shard.field_times.note(&mut shard.heap, self.index, key, None);
@@ -247,7 +264,7 @@ impl Db<'_> {
         if !put.replaced {
             self.notify(Classes::NEW, "new", key);
         }
-        put
+        (put, seen.flatten())
     }
 
     /// Removes the key with its effect and touch; `false` if it was not there. The caller notifies.

@@ -7,6 +7,8 @@
 
 use std::cell::Cell;
 
+use crate::memory::prefetch;
+
 /// Places of the table: a power of two, some times the keys that change while one write of the log takes.
 const PLACES: usize = 1 << 14;
 
@@ -36,6 +38,14 @@ impl Uncommitted {
     /// Changes from here on belong to the turn of that number, which only grows.
     pub fn begin(&mut self, turn: u64) {
         self.turn = turn;
+    }
+
+    /// A command will soon name a key: the table is larger than the nearest cache.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        if let Some(turn) = self.turns.get(place(hash)) {
+            prefetch(turn);
+        }
     }
 
     /// A command names a key.

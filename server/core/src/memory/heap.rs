@@ -16,6 +16,7 @@ use super::bucket::{BUCKET_UNITS, Bucket};
 use super::entry::{At, Header, SLOT_BYTES_MAX};
 use super::hash::KeyHash;
 use super::pages::{CLASS_FREE, List, NO_SLOT, NONE, PAGE_UNITS, Page, Pages, UNIT_BYTES};
+use super::prefetch::prefetch;
 use super::range::Populate;
 use super::resize::Item;
 
@@ -292,14 +293,7 @@ impl Heap {
 
     #[inline]
     pub(super) fn prefetch(&self, r: u32) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch has no effect but on caches, whatever the address.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(self.base.as_ptr().wrapping_add(r as usize * UNIT_BYTES).cast());
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = r;
+        prefetch(self.base.as_ptr().wrapping_add(r as usize * UNIT_BYTES));
     }
 
     /// A slot for an entry whose header this is, with the header written.

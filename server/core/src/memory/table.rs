@@ -343,6 +343,7 @@ impl<B> Table<B> {
     ///
     /// # Panics
     /// When the heap's reserved range is full (see [`Heap::room_bytes`]); the table is then as before.
+    #[inline]
     pub fn put(
         &mut self,
         heap: &mut Heap,
@@ -352,22 +353,40 @@ impl<B> Table<B> {
         value: NewValue<'_, B>,
         expiry: Expiry,
     ) -> Put<B> {
+        self.put_seen(heap, hash, key, kind, value, expiry, |_| ()).0
+    }
+
+    /// The same; what `see` makes of the entry that is overwritten comes with it.
+    #[inline]
+    #[expect(clippy::too_many_arguments, reason = "those of `put`, and one")]
+    pub fn put_seen<T>(
+        &mut self,
+        heap: &mut Heap,
+        hash: u64,
+        key: &[u8],
+        kind: u8,
+        value: NewValue<'_, B>,
+        expiry: Expiry,
+        see: impl FnOnce(Entry<'_, B>) -> T,
+    ) -> (Put<B>, Option<T>) {
         debug_assert_eq!(hash, heap.hash(key), "the hash is the heap's own of this key");
         if let Some((place, r)) = self.find(heap, hash, key) {
             let mut slot = Slot::new(self, heap, place, r);
+            let seen = see(slot.entry());
             let old_box = slot.assign(kind, value, expiry);
-            return Put {
+            let put = Put {
                 replaced: true,
                 old_box,
                 handle: slot.handle(),
             };
+            return (put, Some(seen));
         }
-        let handle = self.insert(heap, hash, key, kind, value, expiry);
-        Put {
+        let put = Put {
             replaced: false,
             old_box: None,
-            handle,
-        }
+            handle: self.insert(heap, hash, key, kind, value, expiry),
+        };
+        (put, None)
     }
 
     fn insert(

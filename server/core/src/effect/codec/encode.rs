@@ -64,9 +64,15 @@ impl Encoder {
                 created,
             } => {
                 self.head(op::PUT, created, db, key);
-                self.bytes.push(kind);
-                self.optional(expire_at);
-                self.blob(value);
+                if expire_at.is_none() && value.len() < 0x80 {
+                    // The plain case, in two pieces.
+                    self.bytes.extend_from_slice(&[kind, 0, value.len() as u8]);
+                    self.bytes.extend_from_slice(value);
+                } else {
+                    self.bytes.push(kind);
+                    self.optional(expire_at);
+                    self.blob(value);
+                }
             }
             Effect::Patch { key, offset, bytes } => {
                 self.head(op::PATCH, false, db, key);
@@ -195,10 +201,16 @@ impl Encoder {
             self.varint(distance as u64);
             return;
         }
-        self.bytes.push(op | created);
-        self.last_head = self.bytes.len();
-        self.varint(u64::from(db));
-        self.blob(key);
+        self.last_head = self.bytes.len() + 1;
+        if db < 0x80 && key.len() < 0x80 {
+            self.bytes
+                .extend_from_slice(&[op | created, db as u8, key.len() as u8]);
+            self.bytes.extend_from_slice(key);
+        } else {
+            self.bytes.push(op | created);
+            self.varint(u64::from(db));
+            self.blob(key);
+        }
         self.last_db = db;
         self.last_key = self.bytes.len() - key.len()..self.bytes.len();
     }
