@@ -1,7 +1,9 @@
 //! What is ready ahead of the writer: zeros in its segment, the next segment, and files to make it of.
 //!
-//! Zeros matter because a sync of bytes that are allocated and initialised has no metadata to journal. The
-//! writer waits for a step that is under way, and takes room itself where nobody is about to.
+//! Zeros matter because a sync of bytes that are allocated and initialised has no metadata to journal. Where no
+//! reply waits for a sync, room alone is taken: zeros would be every byte written twice. What was written meanwhile
+//! is synced at each step either way, so that the writer's own sync finds little to do. The writer waits for a step
+//! that is under way, and takes room itself where nobody is about to.
 //!
 //! Invariant: zeros are only ever written beyond `filled`, and the writer writes only before it.
 
@@ -25,8 +27,10 @@ const SPARES_MAX: usize = 2;
 pub(super) struct Sizes {
     /// A segment that is longer than this takes no further record.
     pub segment: u64,
-    /// How far zeros are kept ahead of the writer, and how many are written at a time.
+    /// How far room is kept ahead of the writer, and how much is taken at a time.
     pub ahead: u64,
+    /// Whether that room is written full of zeros.
+    pub zeros: bool,
 }
 
 /// The next segment, ready to be written to.
@@ -191,7 +195,9 @@ impl Ahead {
         if !allocated.map_err(Fatal::io("extend", name))? {
             return Ok(false);
         }
-        write_zeros(&*file, name, from, to)?;
+        if self.sizes.zeros {
+            write_zeros(&*file, name, from, to)?;
+        }
         file.sync().map_err(Fatal::io("sync", name))?;
         Counters::add(&self.counters.fills, 1);
         let mut state = self.lock();
@@ -215,7 +221,9 @@ impl Ahead {
                 if !allocated.map_err(Fatal::io("extend", PREPARING))? {
                     return Ok(false);
                 }
-                write_zeros(&*file, PREPARING, HEADER_BYTES, first)?;
+                if self.sizes.zeros {
+                    write_zeros(&*file, PREPARING, HEADER_BYTES, first)?;
+                }
                 file
             }
         };
@@ -255,10 +263,13 @@ impl Ahead {
             sequence: plan.sequence,
             epoch: plan.epoch,
         };
-        let filled = file
-            .len()
-            .map_err(Fatal::io("measure", PREPARING))?
-            .max(HEADER_BYTES);
+        let len = file.len().map_err(Fatal::io("measure", PREPARING))?;
+        // A recycled file has all its room; without zeros it is gone through in steps for their syncs.
+        let filled = if self.sizes.zeros {
+            len.max(HEADER_BYTES)
+        } else {
+            HEADER_BYTES
+        };
         let segment = name_segment(&*self.disk, file, &header)?;
         Counters::add(&self.counters.segments, 1);
         Ok(Next {

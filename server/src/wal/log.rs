@@ -27,7 +27,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 pub struct Settings {
     pub sync: SyncMode,
     pub segment_bytes: u64,
-    /// How far zeros are kept ahead of the writer.
+    /// How far room is kept ahead of the writer.
     pub ahead_bytes: u64,
     /// Given up when the disk is full, for what owners have already executed.
     pub reserve_bytes: u64,
@@ -209,6 +209,7 @@ impl Recovery {
         let sizes = Sizes {
             segment: settings.segment_bytes,
             ahead: settings.ahead_bytes,
+            zeros: settings.sync == SyncMode::Always,
         };
         let position = (Arc::clone(&segment), at, epoch);
         let ahead = Arc::new(Ahead::new(
@@ -415,8 +416,10 @@ fn write(mut writer: Writer, ending: &Ending) {
             break closed;
         }
         match writer.turn(started.elapsed()) {
-            // Whoever was woken goes first where cores are few: what its clients send next is in the next write.
-            Ok(true) => std::thread::yield_now(),
+            // Whoever was woken goes first where cores are few: what its clients send next is in the next sync.
+            Ok(true) if writer.syncs_each() => std::thread::yield_now(),
+            // A write alone is not worth waiting for.
+            Ok(true) => {}
             Ok(false) => match writer.due_in(started.elapsed()) {
                 Some(left) => std::thread::park_timeout(left),
                 None => std::thread::park(),

@@ -120,6 +120,11 @@ impl Writer {
         Ok(any)
     }
 
+    /// Whether each write is synced by itself.
+    pub(super) fn syncs_each(&self) -> bool {
+        self.mode == SyncMode::Always
+    }
+
     /// How long until a sync is due, if one is.
     pub(super) fn due_in(&self, now: Duration) -> Option<Duration> {
         let since = self.unsynced_since?;
