@@ -1,6 +1,6 @@
 //! When the image takes in what the log has beyond it, and what the log may forget afterwards.
 //!
-//! A run is made on a thread of the lowest priority; whoever asks for it waits. Only what is durable goes into
+//! A run is made on a thread of lower priority; whoever asks for it waits. Only what is durable goes into
 //! the image, so it is never ahead of the log.
 
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use super::host::Node;
 /// After a run that had no room, so long until the next.
 const ROOM_PAUSE: Duration = Duration::from_secs(5);
 /// The log is looked at this often.
-pub const LOOK: Duration = Duration::from_secs(1);
+pub const LOOK: Duration = Duration::from_millis(250);
 
 pub struct Painter {
     pub image: Image,
@@ -105,7 +105,7 @@ impl Painter {
         };
         let mut behind = false;
         for shard in self.shards() {
-            state.image_bytes += self.image.bytes(shard)?;
+            state.image_bytes += self.image.live_bytes(shard)?;
             let meta = self.image.meta(shard)?;
             state.keys += meta.as_ref().map_or(0, |meta| meta.keys());
             let index = meta.map_or(0, |meta| meta.at.index);

@@ -19,7 +19,7 @@ pub const LARGE_ROW_BYTES: u64 = 512;
 pub struct State {
     /// Bytes of the log that the image does not hold.
     pub tail_bytes: u64,
-    /// Bytes of the image, and its keys.
+    /// Bytes of the image's living rows, and its keys. (What waits to be merged would stretch the window.)
     pub image_bytes: u64,
     pub keys: u64,
     /// Since the log last grew.

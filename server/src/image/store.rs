@@ -14,6 +14,7 @@ use ruvio_core::image::window::{Counts, Entries, Failure, Reach, Sink, emit, gat
 use ruvio_core::image::{Meta, merge, row};
 
 use super::error::ImageError;
+use super::priority;
 use crate::wal::ShardId;
 
 /// Files that a column family collects before they are merged into the sorted rest.
@@ -67,7 +68,7 @@ impl Image {
         let families = names
             .iter()
             .map(|name| ColumnFamilyDescriptor::new(name, options.clone()));
-        let db = DB::open_cf_descriptors(&options, &rows, families)?;
+        let db = open_lowered(&options, &rows, families)?;
         Ok(Self {
             db,
             options,
@@ -98,6 +99,24 @@ impl Image {
     /// Bytes of a shard's rows on the disk.
     pub fn bytes(&self, shard: ShardId) -> Result<u64, ImageError> {
         Ok(self.db.get_column_family_metadata_cf(self.family(shard)?).size)
+    }
+
+    /// About the bytes of a shard's rows that nothing newer has replaced: what is merged, or the largest run.
+    pub fn live_bytes(&self, shard: ShardId) -> Result<u64, ImageError> {
+        let family = name(shard);
+        let (mut merged, mut run_max) = (0, 0);
+        for file in self.db.live_files()? {
+            if file.column_family_name != family {
+                continue;
+            }
+            let size = file.size as u64;
+            if file.level > 0 {
+                merged += size;
+            } else {
+                run_max = size.max(run_max);
+            }
+        }
+        Ok(merged.max(run_max))
     }
 
     /// Adds a window of the log: all entries, or as many as one run has room for; called again with the same
@@ -207,6 +226,24 @@ fn staging(folder: &Path) -> PathBuf {
     folder.join("staging")
 }
 
+/// Opens it on a thread whose priority its own threads inherit: merges have to keep up with the runs, and no more.
+fn open_lowered(
+    options: &Options,
+    rows: &Path,
+    families: impl Iterator<Item = ColumnFamilyDescriptor> + Send,
+) -> Result<DB, ImageError> {
+    std::thread::scope(|scope| {
+        let opening = scope.spawn(|| {
+            priority::lower_thread();
+            DB::open_cf_descriptors(options, rows, families)
+        });
+        match opening.join() {
+            Ok(opened) => Ok(opened?),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
 /// The folders, with names that survive a power cut, and nothing staged.
 fn make(folder: &Path, rows: &Path) -> io::Result<()> {
     let staging = staging(folder);
@@ -225,7 +262,6 @@ fn make(folder: &Path, rows: &Path) -> io::Result<()> {
 
 fn options() -> Result<Options, ImageError> {
     let mut env = Env::new()?;
-    env.lower_thread_pool_cpu_priority();
     env.lower_thread_pool_io_priority();
     let mut blocks = BlockBasedOptions::default();
     blocks.set_block_size(BLOCK_BYTES);
