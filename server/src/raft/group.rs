@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use super::machine::Machine;
 use super::types::{Batch, C, End, Outcomes, Release};
+use super::wire;
 use crate::replica::{Epoch, Instant, Outcome, Port, Proposal, Stint};
 
 pub type Shard = Raft<C, Machine>;
@@ -119,7 +120,9 @@ impl Group {
         };
         let wait = self.raft.wait(None);
         let is_told = |m: &openraft::RaftMetrics<C>| {
-            m.vote.leader_id != leader || m.last_applied.is_some_and(|applied| applied.index >= index.0)
+            m.vote.leader_id != leader
+                || m.last_applied
+                    .is_some_and(|applied| wire::wal_id(&applied).index >= index)
         };
         wait.metrics(is_told, "what came before is applied")
             .await

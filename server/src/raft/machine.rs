@@ -12,8 +12,9 @@ use openraft::{EntryPayload, RaftSnapshotBuilder};
 
 use super::snapshot::{Held, Images, Snapshot};
 use super::types::C;
+use super::wire;
 use crate::replica::Port;
-use crate::wal::LogId;
+use crate::wal::LogIndex;
 
 /// Memberships that are remembered, so that the image's can be told. A shard sees few.
 const REMEMBERED: usize = 64;
@@ -51,10 +52,10 @@ impl Machine {
     }
 
     /// The last membership that an image of this index has seen.
-    fn membership_at(&self, index: u64) -> StoredMembershipOf<C> {
+    fn membership_at(&self, index: LogIndex) -> StoredMembershipOf<C> {
         let seen = |membership: &&StoredMembershipOf<C>| {
             let at = membership.log_id().as_ref();
-            at.is_none_or(|id| id.index <= index)
+            at.is_none_or(|id| wire::wal_id(id).index <= index)
         };
         let last = self.memberships.iter().rev().find(seen);
         last.or(self.memberships.first()).cloned().unwrap_or_default()
@@ -62,8 +63,8 @@ impl Machine {
 
     fn meta_of(&self, held: &Held) -> SnapshotMetaOf<C> {
         SnapshotMetaOf::<C> {
-            last_log_id: Some(raft_id(held.at)),
-            last_membership: self.membership_at(held.at.index.0),
+            last_log_id: wire::library_id(held.at),
+            last_membership: self.membership_at(held.at.index),
         }
     }
 
@@ -101,7 +102,7 @@ impl RaftStateMachine<C> for Machine {
                     &NOTHING
                 }
             };
-            self.port.give(log_id(id), payload).await;
+            self.port.give(wire::wal_id(&id), payload).await;
             self.applied = Some(id);
             if let Some(responder) = responder {
                 responder.send(());
@@ -118,7 +119,7 @@ impl RaftStateMachine<C> for Machine {
         let Some(id) = meta.last_log_id else {
             return Ok(());
         };
-        let at = log_id(id);
+        let at = wire::wal_id(&id);
         if let Snapshot::Received(received) = snapshot {
             self.images.install(self.port.shard(), received).await?;
         }
@@ -141,17 +142,4 @@ impl RaftSnapshotBuilder<C> for Machine {
         self.snapshot()
             .ok_or_else(|| io::Error::other("the shard has no image yet"))
     }
-}
-
-/// Both say the same of an entry.
-pub fn log_id(id: LogIdOf<C>) -> LogId {
-    LogId::new(id.leader_id.term, id.leader_id.node_id, id.index)
-}
-
-pub fn raft_id(id: LogId) -> LogIdOf<C> {
-    let leader = openraft::impls::leader_id_adv::LeaderId {
-        term: id.term.0,
-        node_id: id.node.0,
-    };
-    LogIdOf::<C>::new(leader, id.index.0)
 }

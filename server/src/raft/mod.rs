@@ -17,7 +17,7 @@ mod types;
 pub mod wire;
 
 pub use group::{Group, Lease, Shard};
-pub use machine::{Machine, log_id, raft_id};
+pub use machine::Machine;
 pub use snapshot::{Held, Images, Received, Snapshot};
 pub use store::{OpenError, Store, open};
 pub use types::{Batch, C, End, Membership, Outcomes, Refusal, Release};

@@ -13,6 +13,7 @@ use openraft::impls::{BasicNode, BoxedErrorSource, InlineBatch, Vote, leader_id_
 use openraft::raft::ClientWriteResult;
 use openraft::raft::responder::Responder;
 
+use super::wire;
 use crate::wal::LogIndex;
 
 /// An entry's effects, encoded once by the owner. The groups never look inside.
@@ -119,7 +120,7 @@ impl<T> Release<T> {
 impl<T: Send + 'static> Responder<C, T> for Release<T> {
     /// A reply needs no more than this, and a slow apply does not delay it.
     fn on_commit(&mut self, id: LogIdOf<C>) {
-        self.settle(End::Committed(LogIndex(id.index)));
+        self.settle(End::Committed(wire::wal_id(&id).index));
     }
 
     fn on_complete(mut self, result: T) {
@@ -136,7 +137,7 @@ impl<T> Drop for Release<T> {
 
 fn end_of(result: &ClientWriteResult<C>) -> End {
     match result {
-        Ok(done) => End::Committed(LogIndex(done.log_id.index)),
+        Ok(done) => End::Committed(wire::wal_id(&done.log_id).index),
         // Made before anything is appended.
         Err(ClientWriteError::ForwardToLeader(forward)) => End::Refused(match forward.reason {
             ForwardReason::NotLeader => Refusal::NotLeader,
@@ -195,7 +196,8 @@ mod tests {
             membership: None,
         };
         Responder::<C, _>::on_complete(release, Ok(done));
-        assert_eq!(seen(&outcomes), [(7, End::Committed(LogIndex(9)))]);
+        // The library counts from 0.
+        assert_eq!(seen(&outcomes), [(7, End::Committed(LogIndex(10)))]);
     }
 
     #[test]

@@ -35,9 +35,9 @@ pub fn membership_of_payload(payload: &[u8]) -> Result<Membership, Malformed> {
 /// the log for effects needs none of this.
 pub fn entry_of_log(kind: wal::Kind, id: wal::LogId, payload: Bytes) -> Result<EntryOf<C>, Malformed> {
     let payload = match kind {
-        wal::Kind::Entry => EntryPayload::Normal(Batch(payload)),
-        _ if payload.is_empty() => EntryPayload::Blank,
-        _ => EntryPayload::Membership(membership_of_payload(&payload)?),
+        wal::Kind::RaftEntry if payload.is_empty() => EntryPayload::Blank,
+        wal::Kind::RaftEntry => EntryPayload::Membership(membership_of_payload(&payload)?),
+        _ => EntryPayload::Normal(Batch(payload)),
     };
     Ok(EntryOf::<C> {
         log_id: library_id(id).ok_or(Malformed::Index)?,
