@@ -174,6 +174,14 @@ impl Step {
                 unreachable!("q0 is a limit");
             }
             Self::Begin(_) => {
+                // What was to be deleted before it may still be there: that was refused, and this is answered.
+                if let Some(Data::Idem { fence, result }) = state.keys.get("i0").map(|entry| &entry.data) {
+                    match (fence, result) {
+                        (_, Some(result)) => return Answer::Begins(format!("[\"DONE\", \"{result}\"")),
+                        (Some(fence), None) => return Answer::Begins(format!("[\"NEW\", :{fence}")),
+                        (None, None) => {}
+                    }
+                }
                 let data = Data::Idem {
                     fence: None,
                     result: None,

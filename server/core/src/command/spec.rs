@@ -55,6 +55,12 @@ bits! {
     }
 }
 
+impl Flags {
+    /// Writes at times and only looks at others: on a full disk it is not refused before it runs, and refuses itself where
+    /// it would change something. No client sees it.
+    pub const ASKS_FOR_ROOM: Self = Self(1 << 31);
+}
+
 bits! {
     /// ACL categories, named `@name` in rules.
     Categories: u32 {

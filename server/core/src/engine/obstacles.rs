@@ -82,7 +82,7 @@ impl Engine {
     }
 
     fn writes(&self, client: ClientId, standing: Standing, entry: &Entry) -> bool {
-        entry.flags.has(Flags::WRITE)
+        entry.flags.has(Flags::WRITE) && !entry.flags.has(Flags::ASKS_FOR_ROOM)
             || standing.is_bound() && {
                 let session = self.world.sessions.get(client);
                 session.is_some_and(|session| session.exec_would(entry, Flags::WRITE))
@@ -137,6 +137,55 @@ mod tests {
 
         engine.note_log_room(false);
         assert_eq!(run(&mut engine, client, "SET k y"), "+OK\r\n");
+    }
+
+    #[test]
+    fn what_may_change_and_does_not_is_answered_without_room() {
+        let mut engine = engine();
+        let client = connect(&mut engine);
+        let window = |key: &str, more: &str| format!("LIMIT {key} WINDOW 1 PER 60000{more}");
+        run(&mut engine, client, &window("spent", ""));
+        run(&mut engine, client, "IDEM BEGIN done print OWNER a");
+        run(&mut engine, client, "IDEM COMPLETE done a 1 result");
+        run(&mut engine, client, "IDEM BEGIN held print OWNER a LEASE 60000");
+        engine.log_changes();
+        engine.note_log_room(true);
+        for (command, answer) in [
+            (window("spent", ""), "*5\r\n:0\r\n"),
+            (window("fresh", " PEEK"), "*5\r\n:1\r\n"),
+            (window("spent", " PEEK"), "*5\r\n:0\r\n"),
+            ("CL.THROTTLE fresh 5 10 60 0".to_owned(), "*5\r\n:0\r\n"),
+            (
+                "LIMIT MULTI 2 fresh WINDOW 1 PER 9 spent WINDOW 1 PER 60000".to_owned(),
+                "*6\r\n:0\r\n",
+            ),
+            (
+                "IDEM BEGIN done print OWNER b".to_owned(),
+                "*3\r\n$4\r\nDONE\r\n$6\r\nresult",
+            ),
+            ("IDEM BEGIN held print OWNER b".to_owned(), "*3\r\n$4\r\nBUSY\r\n"),
+            (
+                "IDEM BEGIN held print OWNER a".to_owned(),
+                "*3\r\n$3\r\nNEW\r\n:2\r\n",
+            ),
+            ("IDEM GET done".to_owned(), "*"),
+        ] {
+            let got = run(&mut engine, client, &command);
+            assert!(got.starts_with(answer), "{command}: {got}");
+        }
+        for command in [
+            window("fresh", ""),
+            "LIMIT MULTI 2 fresh WINDOW 1 PER 9 other WINDOW 1 PER 9".to_owned(),
+            "LIMIT RESET spent".to_owned(),
+            "LIMIT REFUND spent COST 1".to_owned(),
+            "CL.THROTTLE fresh 5 10 60".to_owned(),
+            "IDEM BEGIN fresh print".to_owned(),
+            "IDEM COMPLETE held a 2 result".to_owned(),
+        ] {
+            let got = run(&mut engine, client, &command);
+            assert!(got.starts_with(FULL), "{command}: {got}");
+        }
+        assert!(!engine.has_effects());
     }
 
     #[test]

@@ -12,9 +12,16 @@ pub mod limit;
 mod tests;
 
 use crate::command::spec::{Categories, Command, Flags, Group, KeySpec, RW_ACCESS_UPDATE, command};
+use crate::engine::Obstacle;
 use crate::error::Error;
+use crate::exec::Exec;
 
 const GROW: Flags = Flags::WRITE.or(Flags::DENYOOM).or(Flags::FAST);
+
+/// A log without room refuses changes; what is only looked at is answered all the same.
+fn is_full(x: &Exec<'_>) -> bool {
+    x.world.obstacles.has(Obstacle::LogFull)
+}
 
 /// The record was written by a later version, or its bytes are damaged.
 const UNREADABLE: Error = Error::new("ERR the record at this key cannot be read by this version");
@@ -22,7 +29,7 @@ const UNREADABLE: Error = Error::new("ERR the record at this key cannot be read 
 pub const COMMANDS: &[Command] = &[
     idem::IDEM,
     command(Group::Native, "limit", -3, limit::limit)
-        .flags(GROW)
+        .flags(GROW.or(Flags::ASKS_FOR_ROOM))
         .acl(Categories::LIMIT)
         .keys(limit::KEYS)
         .docs(
@@ -32,7 +39,7 @@ pub const COMMANDS: &[Command] = &[
         )
         .complexity("O(N) for N keys named"),
     command(Group::Native, "cl.throttle", -5, limit::throttle)
-        .flags(GROW)
+        .flags(GROW.or(Flags::ASKS_FOR_ROOM))
         .acl(Categories::LIMIT)
         .keys(&[KeySpec::one(RW_ACCESS_UPDATE)])
         .docs(

@@ -3,9 +3,9 @@
 use super::finish::store;
 use super::{BAD_BLOCK, LEASE_DEFAULT, MISMATCH, TTL_DEFAULT};
 use crate::command::Args;
-use crate::command::native::UNREADABLE;
+use crate::command::native::{UNREADABLE, is_full};
 use crate::effect::Effect;
-use crate::error::{Error, SYNTAX};
+use crate::error::{Error, MISCONF, SYNTAX};
 use crate::exec::{Exec, Outcome};
 use crate::keyspace::{Classes, Key, Shard, Type};
 use crate::resp::Reply;
@@ -90,6 +90,9 @@ pub(super) fn begin(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
             x.reply.integer(left_us.div_ceil(1000) as i64);
             return Ok(());
         }
+    }
+    if is_full(x) {
+        return Err(MISCONF.into());
     }
     take_on(x, key, &request);
     Ok(())

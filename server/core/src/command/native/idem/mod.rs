@@ -50,7 +50,11 @@ pub const IDEM: Command = sub("idem", -2, show_help)
     .complexity("Depends on the sub-command")
     .subcommands(&[
         sub("begin", -4, begin::begin)
-            .flags(KEEP.or(Flags::DENYOOM).or(Flags::BLOCKING))
+            .flags(
+                KEEP.or(Flags::DENYOOM)
+                    .or(Flags::BLOCKING)
+                    .or(Flags::ASKS_FOR_ROOM),
+            )
             .keys(&[key(RW_ACCESS_UPDATE)])
             .docs(
                 "1.0.0",

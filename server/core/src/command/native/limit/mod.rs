@@ -10,10 +10,10 @@ mod parse;
 pub(super) use parse::KEYS;
 pub(in crate::command) use parse::for_each_key;
 
-use super::UNREADABLE;
+use super::{UNREADABLE, is_full};
 use crate::command::Args;
 use crate::effect::Effect;
-use crate::error::{Error, SYNTAX, WRONG_TYPE};
+use crate::error::{Error, MISCONF, SYNTAX, WRONG_TYPE};
 use crate::exec::{Exec, Outcome};
 use crate::keyspace::{Classes, Collection, Db, Key, Type, kind};
 use crate::memory::{Expiry, Slot};
@@ -45,7 +45,8 @@ fn one(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     }
     let mark = x.db.shard.uncommitted.mark();
     let key = x.db.key(args.get(1));
-    let verdict = charge(&mut x.db, key, clause.rule, clause.call)?;
+    let is_full = is_full(x);
+    let verdict = charge(&mut x.db, is_full, key, clause.rule, clause.call)?;
     if clause.nowait {
         x.db.shard.uncommitted.forgo(mark);
     }
@@ -71,12 +72,15 @@ fn standing(reply: &mut Reply, verdict: &Verdict) {
     reply.integer(verdict.reset.ms());
 }
 
-/// Decides, and charges if the call passes.
-fn charge(db: &mut Db<'_>, key: Key<'_>, rule: Rule, call: Call) -> Result<Verdict, Error> {
+/// Decides, and charges if the call passes; what cannot be charged for want of room is refused.
+fn charge(db: &mut Db<'_>, is_full: bool, key: Key<'_>, rule: Rule, call: Call) -> Result<Verdict, Error> {
     let now = db.now;
     let Some(mut slot) = db.find_edit(key) else {
         let (verdict, record) = rule.charge(None, call, now).map_err(other_form)?;
         if let Some(record) = record {
+            if is_full {
+                return Err(MISCONF);
+            }
             let expiry = Expiry::At(record.expire_at_ms());
             db.put_value(key, kind::LIMIT, record.encode().bytes(), expiry);
             db.notify(Classes::NATIVE, "limit-charge", key);
@@ -89,6 +93,9 @@ fn charge(db: &mut Db<'_>, key: Key<'_>, rule: Rule, call: Call) -> Result<Verdi
     let stored = Record::decode(slot.entry().bytes()).ok_or(UNREADABLE)?;
     let (verdict, record) = rule.charge(Some(stored), call, now).map_err(other_form)?;
     if let Some(record) = record {
+        if is_full {
+            return Err(MISCONF);
+        }
         overwrite(&mut slot, &record);
         tell(db, key, &record);
         db.notify(Classes::NATIVE, "limit-charge", key);
@@ -134,6 +141,9 @@ fn refund(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
         return Err(SYNTAX.into());
     }
     let cost = parse::cost(args.get(4))?;
+    if is_full(x) {
+        return Err(MISCONF.into());
+    }
     let key = x.db.key(args.get(2));
     let Some(mut slot) = x.db.find_write_type(key, Type::Limit)? else {
         // Full: there is nothing to give back to.
@@ -163,6 +173,9 @@ fn refund(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
 fn reset(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     if args.len() != 3 {
         return Err(Error::wrong_arity("limit|reset").into());
+    }
+    if is_full(x) {
+        return Err(MISCONF.into());
     }
     let key = x.db.key(args.get(2));
     let is_there = x.db.find_write_type(key, Type::Limit)?.is_some();
@@ -197,7 +210,8 @@ pub(super) fn throttle(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     };
     let key = x.db.key(args.get(1));
     let call = Call { cost, peek: false };
-    let verdict = charge(&mut x.db, key, Rule::Rate(rate), call)?;
+    let is_full = is_full(x);
+    let verdict = charge(&mut x.db, is_full, key, Rule::Rate(rate), call)?;
     x.reply.array(5);
     x.reply.integer(i64::from(!verdict.is_allowed()));
     x.reply.integer(verdict.limit as i64);

@@ -1,7 +1,7 @@
 //! `LIMIT MULTI`: several limits, charged together or not at all.
 
 use super::parse::{Clause, Clauses};
-use super::{UNREADABLE, charge, other_form, standing};
+use super::{UNREADABLE, charge, is_full, other_form, standing};
 use crate::command::Args;
 use crate::error::Error;
 use crate::exec::{Exec, Outcome};
@@ -38,7 +38,8 @@ pub(super) fn multi(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     for (index, clause) in clauses.enumerate() {
         let clause = clause?;
         let key = x.db.key(args.get(clause.key_at));
-        let verdict = charge(&mut x.db, key, clause.rule, clause.call)?;
+        let is_full = is_full(x);
+        let verdict = charge(&mut x.db, is_full, key, clause.rule, clause.call)?;
         if least.is_none_or(|(_, other)| verdict.remaining < other.remaining) {
             least = Some((index, verdict));
         }
