@@ -105,6 +105,7 @@ impl Found {
                 .into());
             }
         }
+        self.claimed.directory.name_holder();
         Ok(image)
     }
 

@@ -30,8 +30,7 @@ const IMAGE: &str = "image";
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    /// Held for its lock.
-    _lock: File,
+    lock: File,
     identity: Identity,
     new: bool,
 }
@@ -55,7 +54,7 @@ impl DataDir {
         fs::create_dir_all(&log).map_err(|source| Refusal::io(&log, source))?;
         Ok(Self {
             path: path.to_owned(),
-            _lock: lock,
+            lock,
             new: found.is_none(),
             identity: found.unwrap_or(fresh),
         })
@@ -77,6 +76,19 @@ impl DataDir {
     /// Where the image is.
     pub fn image(&self) -> PathBuf {
         self.path.join(IMAGE)
+    }
+
+    /// Writes who holds the directory into its lock, for people alone: the lock is what counts. Not before all that may
+    /// refuse it has been looked at: a start that is refused leaves no trace.
+    pub fn name_holder(&self) {
+        let holder = format!("{}\n", std::process::id());
+        let told = self
+            .lock
+            .set_len(0)
+            .and_then(|()| self.lock.write_all_at(holder.as_bytes(), 0));
+        if let Err(error) = told {
+            tracing::debug!(%error, "cannot write the process into the lock file");
+        }
     }
 
     /// Writes the identity of a new directory, durably, after its log was made.
@@ -128,23 +140,20 @@ fn take_lock(directory: &Path, path: &Path) -> Result<File, Refusal> {
         Ok(()) => {}
         Err(rustix::io::Errno::WOULDBLOCK) => {
             let mut holder = String::new();
-            // Whoever holds it may not yet have written who it is.
+            // Whoever holds it may not yet have written who it is, and who held it before may be gone.
             let _ = file.read_to_string(&mut holder);
             return Err(Refusal::InUse {
                 path: directory.to_owned(),
-                holder: holder.trim().parse().ok(),
+                holder: holder.trim().parse().ok().filter(|id| runs(*id)),
             });
         }
         Err(errno) => return Err(Refusal::io(path, errno.into())),
     }
-    let told = file
-        .set_len(0)
-        .and_then(|()| writeln!(file, "{}", std::process::id()));
-    // For people alone: the lock is what counts.
-    if let Err(error) = told {
-        tracing::debug!(%error, "cannot write the process into the lock file");
-    }
     Ok(file)
+}
+
+fn runs(process: u32) -> bool {
+    Path::new("/proc").join(process.to_string()).exists()
 }
 
 /// Looks at what is there, without changing it: the identity, if the directory has one.

@@ -15,7 +15,7 @@ const EXIT_CORRUPT: i32 = 65;
 const EXIT_REFUSED: i32 = 78;
 const HEADER_BYTES: usize = 4096;
 
-/// All files of a directory. What stands in the lock is for people alone.
+/// All files of a directory.
 fn tree(path: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(path)? {
@@ -23,7 +23,7 @@ fn tree(path: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
         if path.is_dir() {
             files.insert(path.clone(), Vec::new());
             files.extend(tree(&path)?);
-        } else if path.file_name().is_some_and(|name| name != "LOCK") {
+        } else {
             files.insert(path.clone(), fs::read(&path)?);
         }
     }
