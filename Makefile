@@ -29,6 +29,7 @@ test: setup ## everything that needs no Kubernetes
 soak: setup ## what takes long: 1000 kills and 600 power cuts under load, and the differential tests with a log
 	cargo build -p ruvio-server
 	RUVIO_KILLS=250 RUVIO_CUTS=150 cargo test -p ruvio-e2e --test it crash -- --nocapture
+	RUVIO_LIVES=60 cargo test -p ruvio-e2e --test it durable::keyspace -- --nocapture
 	RUVIO_DURABILITY=everysec RUVIO_DIFF_COMMANDS=60000 RUVIO_VALKEY_SERVER="$(VALKEY)" \
 		cargo test -p ruvio-e2e --test it differential -- --nocapture
 

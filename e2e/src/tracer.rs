@@ -56,14 +56,18 @@ pub fn freeze(pid: u32, thread: &str) -> Result<Frozen> {
 pub enum Call {
     Sync,
     Write,
+    /// Setting room aside.
+    Allocate,
 }
 
 impl Call {
     fn numbers(self) -> &'static [i64] {
-        use nix::libc::{SYS_fdatasync, SYS_fsync, SYS_pwrite64, SYS_pwritev, SYS_pwritev2, SYS_write};
+        use nix::libc::{SYS_fallocate, SYS_fdatasync, SYS_fsync};
+        use nix::libc::{SYS_pwrite64, SYS_pwritev, SYS_pwritev2, SYS_write};
         match self {
             Self::Sync => &[SYS_fdatasync, SYS_fsync],
             Self::Write => &[SYS_pwrite64, SYS_pwritev, SYS_pwritev2, SYS_write],
+            Self::Allocate => &[SYS_fallocate],
         }
     }
 }
@@ -71,6 +75,12 @@ impl Call {
 /// From now on such calls of the thread of that name fail with EIO, without being made.
 #[cfg(target_arch = "x86_64")]
 pub fn fail_calls(pid: u32, thread: &str, call: Call) -> Result<()> {
+    fail_calls_with(pid, thread, call, nix::libc::EIO)
+}
+
+/// The same with another error.
+#[cfg(target_arch = "x86_64")]
+pub fn fail_calls_with(pid: u32, thread: &str, call: Call, error: i32) -> Result<()> {
     let tid = thread_named(pid, thread)?;
     let (attached, is_attached) = sync_channel(1);
     // It ends with the process.
@@ -80,7 +90,7 @@ pub fn fail_calls(pid: u32, thread: &str, call: Call) -> Result<()> {
         let _ = attached.send(result);
         if fine {
             // An error says that the traced thread is gone.
-            let _ = inject(tid, call);
+            let _ = inject(tid, call, error);
         }
     });
     wait(&is_attached)
@@ -92,7 +102,7 @@ fn wait(attached: &Receiver<Result<()>>) -> Result<()> {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn inject(tid: Pid, call: Call) -> nix::Result<()> {
+fn inject(tid: Pid, call: Call, error: i32) -> nix::Result<()> {
     let mut within = false;
     let mut replaced = false;
     let mut pass_on = None;
@@ -113,7 +123,7 @@ fn inject(tid: Pid, call: Call) -> nix::Result<()> {
                 within = false;
                 if std::mem::take(&mut replaced) {
                     let mut registers = ptrace::getregs(tid)?;
-                    registers.rax = (-i64::from(nix::libc::EIO)) as u64;
+                    registers.rax = (-i64::from(error)) as u64;
                     ptrace::setregs(tid, registers)?;
                 }
             }

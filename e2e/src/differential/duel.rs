@@ -113,7 +113,8 @@ impl Duel<'_> {
     }
 }
 
-fn reading(kind: &[u8], key: &[u8]) -> Vec<Command> {
+/// Commands that show all there is of a key of that type.
+pub fn reading(kind: &[u8], key: &[u8]) -> Vec<Command> {
     let read = |words: &[&str], compare| {
         let mut args: Vec<Vec<u8>> = words.iter().map(|w| w.as_bytes().to_vec()).collect();
         args.insert(1, key.to_vec());

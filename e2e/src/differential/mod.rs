@@ -12,8 +12,9 @@ mod grammar;
 mod shrink;
 mod slots;
 
+pub use compare::{Compare, equal};
 pub use deviations::{DEVIATIONS, Deviation};
-pub use duel::{Difference, Duel};
+pub use duel::{Difference, Duel, reading};
 pub use families::steps;
 pub use grammar::{Command, Step};
 pub use shrink::shrink;

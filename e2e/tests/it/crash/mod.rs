@@ -1,6 +1,7 @@
 //! Ends of the process that nobody planned, and directories that cannot be used.
 
 mod failing_disk;
+mod failing_filler;
 mod full_disk;
 mod handover;
 mod kill;
@@ -8,6 +9,7 @@ mod parts;
 mod power;
 mod refused;
 mod stalled;
+mod synced;
 
 use ruvio_e2e::server::Server;
 
