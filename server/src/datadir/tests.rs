@@ -96,10 +96,13 @@ fn refusal(path: &Path) -> Refusal {
 fn a_directory_keeps_its_identity_and_serves_one_process() {
     let scratch = Scratch::new("keeps");
     let first = first_start(&scratch.0);
-    let Refusal::InUse { holder, .. } = refusal(&scratch.0) else {
-        panic!("it is in use")
+    let holder = || match refusal(&scratch.0) {
+        Refusal::InUse { holder, .. } => holder,
+        other => panic!("it is in use, and not: {other}"),
     };
-    assert_eq!(holder, Some(std::process::id()));
+    assert_eq!(holder(), None, "nothing is written before all was looked at");
+    first.name_holder();
+    assert_eq!(holder(), Some(std::process::id()));
     drop(first);
     let again = DataDir::open(
         &scratch.0,
