@@ -1,8 +1,6 @@
 //! The cluster as clients read it to find their way: `CLUSTER SLOTS`, `CLUSTER SHARDS`, `CLUSTER LINKS`, and who
 //! this node is.
 
-use std::net::IpAddr;
-
 use super::lines::is_tls;
 use super::{Outcome, table};
 use crate::cluster::{Node, NodeId, Row, ShardName, Table};
@@ -74,8 +72,14 @@ pub(super) fn shards(x: &mut Exec<'_>, _: Args<'_>) -> Outcome {
     Ok(())
 }
 
+/// An IP address, as opposed to a name: no name has a colon, or ends in a number.
+fn is_address(host: &str) -> bool {
+    let last = host.rsplit('.').next().unwrap_or_default();
+    host.contains(':') || !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 fn describe(reply: &mut Reply, table: &Table, node: &Node, leads: bool) {
-    let is_name = node.host.parse::<IpAddr>().is_err();
+    let is_name = !is_address(&node.host);
     let has_tls = node.tls_port != 0;
     reply.map(7 + usize::from(has_tls) + usize::from(is_name));
     let mut text = |name: &[u8], value: &str| {
