@@ -9,6 +9,7 @@ pub mod command_table;
 pub mod crash;
 pub mod differential;
 pub mod disk;
+pub mod linear;
 pub mod mutate;
 #[cfg(target_arch = "x86_64")]
 pub mod power;
