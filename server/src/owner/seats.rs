@@ -246,9 +246,9 @@ impl Owner {
                     seat.standing = Standing::Leads(stint);
                     self.engine.set_role(place, Role::Leads);
                 }
+                Standing::Unsure(_) if self.gate.is_clean(place) => seat.port.note_drained(),
                 Standing::Unsure(stint) => {
-                    let given_up = now > seat.port.lease_end().after(PATIENCE);
-                    if given_up && !self.gate.is_clean(place) {
+                    if now > seat.port.lease_end().after(PATIENCE) {
                         // It hears of its end as of any other.
                         seat.port.end(stint);
                     }

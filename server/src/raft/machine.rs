@@ -11,10 +11,11 @@ use openraft::storage::{EntryResponder, RaftStateMachine};
 use openraft::{EntryPayload, RaftSnapshotBuilder};
 
 use super::snapshot::{Held, Images, Snapshot};
+use super::store::Store;
 use super::types::C;
 use super::wire;
 use crate::replica::Port;
-use crate::wal::LogIndex;
+use crate::wal::{LogId, LogIndex};
 
 /// Memberships that are remembered, so that the image's can be told. A shard sees few.
 const REMEMBERED: usize = 64;
@@ -23,6 +24,7 @@ const REMEMBERED: usize = 64;
 pub struct Machine {
     port: Arc<Port>,
     images: Arc<dyn Images>,
+    store: Store,
     applied: Option<LogIdOf<C>>,
     /// Applied ones, oldest first; the first is that of the start.
     memberships: Vec<StoredMembershipOf<C>>,
@@ -30,25 +32,30 @@ pub struct Machine {
 
 impl Machine {
     /// `applied`: what the shard's keyspace holds at the start.
-    pub fn new(
-        port: Arc<Port>,
-        images: Arc<dyn Images>,
-        applied: Option<LogIdOf<C>>,
-        membership: StoredMembershipOf<C>,
-    ) -> Self {
+    pub fn new(port: Arc<Port>, images: Arc<dyn Images>, store: Store, applied: LogId) -> Self {
+        let membership = store.membership().unwrap_or_default();
         Self {
             port,
             images,
-            applied,
+            store,
+            applied: wire::library_id(applied),
             memberships: vec![membership],
         }
     }
 
-    fn note_membership(&mut self, membership: StoredMembershipOf<C>) {
+    /// The log restates it, so that it outlives its entry.
+    async fn note_membership(&mut self, membership: StoredMembershipOf<C>) -> io::Result<()> {
+        // What is applied again after a start is known already.
+        let known = self.memberships.last().and_then(|last| *last.log_id());
+        if known >= *membership.log_id() {
+            return Ok(());
+        }
+        self.store.save_membership(membership.clone()).await?;
         if self.memberships.len() == REMEMBERED {
             self.memberships.remove(0);
         }
         self.memberships.push(membership);
+        Ok(())
     }
 
     /// The last membership that an image of this index has seen.
@@ -98,7 +105,8 @@ impl RaftStateMachine<C> for Machine {
                 EntryPayload::Normal(batch) => &batch.0,
                 EntryPayload::Blank => &NOTHING,
                 EntryPayload::Membership(membership) => {
-                    self.note_membership(StoredMembershipOf::<C>::new(Some(id), membership.clone()));
+                    let membership = StoredMembershipOf::<C>::new(Some(id), membership.clone());
+                    self.note_membership(membership).await?;
                     &NOTHING
                 }
             };
@@ -124,6 +132,7 @@ impl RaftStateMachine<C> for Machine {
             self.images.install(self.port.shard(), received).await?;
         }
         self.applied = Some(id);
+        self.store.save_membership(meta.last_membership.clone()).await?;
         self.memberships = vec![meta.last_membership.clone()];
         self.port.replace(at);
         Ok(())

@@ -6,18 +6,33 @@
 //! `group` takes a shard's proposals and tells its owner when it leads, `machine` hands over what is committed, and
 //! `snapshot` is the image as groups see it.
 //!
+//! `node` puts all of it together and runs it: `identity` says who calls, `peers` is the way to other nodes and
+//! `service` what they ask of this one; `members` changes who holds a shard and who leads it, `placement` says who should.
+//!
 //! It knows nothing of commands, connections and keyspaces: what it replicates are bytes. Nobody else in the
 //! server knows the consensus library.
 
 mod group;
+mod identity;
 mod machine;
+mod members;
+mod node;
+mod peers;
+pub mod placement;
+mod service;
 mod snapshot;
 mod store;
+#[cfg(test)]
+mod tests;
 mod types;
 pub mod wire;
 
 pub use group::{Group, Lease, Shard};
+pub use identity::{Me, Roster, Token};
 pub use machine::Machine;
+pub use members::{ChangeError, TransferError};
+pub use node::{InitializeRefused, Node, OnFatal, Replica, Role, Settings, ShardStatus, StartError, Timing};
+pub use service::{Neighbours, Refusal as NeighbourRefusal};
 pub use snapshot::{Held, Images, Received, Snapshot};
 pub use store::{OpenError, Store, open};
 pub use types::{Batch, C, End, Membership, Outcomes, Refusal, Release};

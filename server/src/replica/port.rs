@@ -115,6 +115,10 @@ pub struct Port {
     applied: AtomicU64,
     /// Until when no other node can lead, as an `Instant`.
     lease: AtomicU64,
+    /// Until when nothing is to be executed though there is a lease, as an `Instant`.
+    held: AtomicU64,
+    /// The owner executes nothing, and all that it executed is committed.
+    drained: AtomicBool,
     /// When the leader was last heard of, as an `Instant`.
     heard: AtomicU64,
     room: Notify,
@@ -143,6 +147,8 @@ impl Port {
             committed_index: AtomicU64::new(0),
             applied: AtomicU64::new(given.index.0),
             lease: AtomicU64::new(0),
+            held: AtomicU64::new(0),
+            drained: AtomicBool::new(false),
             heard: AtomicU64::new(0),
             room: Notify::new(),
             over: Notify::new(),
@@ -186,7 +192,12 @@ impl Port {
     }
 
     pub fn has_lease(&self, now: Instant) -> bool {
-        now.0 < self.lease.load(Ordering::Acquire)
+        now.0 < self.lease.load(Ordering::Acquire) && now.0 >= self.held.load(Ordering::Acquire)
+    }
+
+    /// It does not execute for want of a lease, and all that it executed is committed.
+    pub fn note_drained(&self) {
+        self.drained.store(true, Ordering::Release);
     }
 
     /// Since when there has been no lease, if there is none now.
@@ -310,6 +321,20 @@ impl Port {
     /// No other node leads before then. It only moves on.
     pub fn note_lease(&self, until: Instant) {
         self.lease.fetch_max(until.0, Ordering::AcqRel);
+    }
+
+    /// Before a leadership is handed over nothing more is to be executed: the lease counts for nothing until then. What
+    /// was executed goes on to be proposed. `Instant::default()` takes it back.
+    pub fn hold(&self, until: Instant) {
+        self.drained.store(false, Ordering::Release);
+        self.held.store(until.0, Ordering::Release);
+        self.owner.wake();
+    }
+
+    /// Whether the owner has come to rest since. It is asked to look again.
+    pub fn is_drained(&self) -> bool {
+        self.owner.wake();
+        self.drained.load(Ordering::Acquire)
     }
 
     /// The leader was heard of.

@@ -1,0 +1,336 @@
+//! A node's groups and their way to other nodes, put together and run on a runtime of their own.
+//!
+//! All groups are built before the port is opened, and run after it: no peer meets a node that is half there.
+//!
+//! Invariant: nothing blocks the runtime's threads: the log writes on its own, and what waits for a disk is read
+//! elsewhere.
+
+mod settings;
+mod status;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use openraft::errors::{Fatal, InitializeError, RaftError};
+use openraft::impls::BasicNode;
+use openraft::storage::RaftLogReader;
+use openraft::{Config, Raft};
+use ruvio_proto::peer::v1::peer_server::PeerServer;
+use tokio::net::TcpListener;
+use tokio::runtime::{Handle, Runtime};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tonic::codegen::InterceptedService;
+use tonic::transport::server::{Server, TcpIncoming};
+
+use super::group::{Group, Lease, Shard};
+use super::identity::Gatekeeper;
+use super::machine::Machine;
+use super::members::{self, ChangeError, TransferError};
+use super::peers::{Factory, MESSAGE_BYTES_MAX, Peers};
+use super::service::{Neighbours, Seat, Service};
+use super::snapshot::Images;
+use super::store::Store;
+use crate::replica::{Port, Proposal};
+use crate::wal::{LogId, NodeId, ShardId};
+pub use settings::{Settings, Timing};
+pub use status::{Role, ShardStatus};
+
+/// One shard of this node, before its group runs.
+pub struct Replica {
+    pub store: Store,
+    /// Its owner takes events from here on: what is committed is given while the groups are built.
+    pub port: Arc<Port>,
+    pub proposals: mpsc::Receiver<Proposal>,
+    /// What the owner's keyspace holds.
+    pub applied: LogId,
+    pub images: Arc<dyn Images>,
+}
+
+/// Told once that a group or the server has ended by itself, and why: the process has to end.
+pub type OnFatal = Box<dyn Fn(&str) + Send + Sync>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("cannot start the threads of replication: {0}")]
+    Runtime(io::Error),
+    #[error("cannot listen for peers on {address}: {source}")]
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("the timing of replication does not fit: {0}")]
+    Timing(String),
+    #[error("shard {} cannot be started: {why}", .shard.0)]
+    Group { shard: ShardId, why: String },
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum InitializeRefused {
+    #[error("this node has no replica of the shard")]
+    NoReplica,
+    #[error("the shard has a membership already")]
+    Done,
+    #[error("this node is not among the members")]
+    NotMember,
+    #[error("the group has ended: {0}")]
+    Ended(String),
+}
+
+struct Member {
+    raft: Shard,
+    port: Arc<Port>,
+}
+
+/// See the module. Its futures are awaited on any runtime that has timers, or by `block_on`.
+pub struct Node {
+    groups: BTreeMap<ShardId, Member>,
+    handle: Handle,
+    runtime: Mutex<Option<Runtime>>,
+    address: SocketAddr,
+    stops: Arc<AtomicBool>,
+}
+
+impl Node {
+    /// Waits until all is built and listens. From a thread that is no runtime's.
+    pub fn start(
+        settings: Settings,
+        replicas: Vec<Replica>,
+        neighbours: Option<Arc<dyn Neighbours>>,
+        on_fatal: OnFatal,
+    ) -> Result<Self, StartError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(settings.threads.max(1))
+            .max_blocking_threads(8)
+            .thread_name("raft")
+            .enable_all()
+            .build()
+            .map_err(StartError::Runtime)?;
+        let handle = runtime.handle().clone();
+        let stops = Arc::new(AtomicBool::new(false));
+        let watch = Watch {
+            stops: Arc::clone(&stops),
+            on_fatal: Arc::new(on_fatal),
+        };
+        let (groups, address) = handle.block_on(assemble(settings, replicas, neighbours, watch))?;
+        Ok(Self {
+            groups,
+            handle,
+            runtime: Mutex::new(Some(runtime)),
+            address,
+            stops,
+        })
+    }
+
+    /// Where peers reach it.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Of the runtime, for what is served beside.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Makes the members of a new shard: on one of them, once. It campaigns at once.
+    pub async fn initialize(
+        &self,
+        shard: ShardId,
+        members: BTreeMap<NodeId, String>,
+    ) -> Result<(), InitializeRefused> {
+        let raft = &self.groups.get(&shard).ok_or(InitializeRefused::NoReplica)?.raft;
+        let members: BTreeMap<u64, BasicNode> = members
+            .into_iter()
+            .map(|(node, address)| (node.0, BasicNode::new(address)))
+            .collect();
+        raft.initialize(members).await.map_err(|error| match error {
+            RaftError::APIError(InitializeError::NotAllowed(_)) => InitializeRefused::Done,
+            RaftError::APIError(InitializeError::NotInMembers(_)) => InitializeRefused::NotMember,
+            RaftError::Fatal(fatal) => InitializeRefused::Ended(fatal.to_string()),
+        })
+    }
+
+    /// Of each shard, by its number.
+    pub fn status(&self) -> Vec<ShardStatus> {
+        let groups = self.groups.iter();
+        groups
+            .map(|(shard, group)| status::of(*shard, &group.raft, &group.port))
+            .collect()
+    }
+
+    /// On the leader. New nodes learn, catch up, and in one joint change the voters are as asked for. The entry of the
+    /// new membership.
+    pub async fn change_replicas(
+        &self,
+        shard: ShardId,
+        add: &[(NodeId, String)],
+        remove: &[NodeId],
+        if_membership: Option<LogId>,
+    ) -> Result<LogId, ChangeError> {
+        let group = self.groups.get(&shard).ok_or(ChangeError::NoReplica)?;
+        members::change(&group.raft, add, remove, if_membership).await
+    }
+
+    /// On the leader: what was executed is committed first.
+    pub async fn transfer_leader(&self, shard: ShardId, to: NodeId) -> Result<(), TransferError> {
+        let group = self.groups.get(&shard).ok_or(TransferError::NoReplica)?;
+        members::transfer(&group.raft, &group.port, to).await
+    }
+
+    /// Ends all groups, and waits for that. From a thread that is no runtime's.
+    pub fn stop(&self) {
+        let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(runtime) = runtime else { return };
+        self.stops.store(true, Ordering::Release);
+        let groups = self.groups.values().map(|group| group.raft.shutdown());
+        let ended = runtime.block_on(async { tokio::time::timeout(STOP_MAX, join_all(groups)).await });
+        if ended.is_err() {
+            tracing::warn!("the groups did not end in time");
+        }
+        runtime.shutdown_timeout(STOP_MAX);
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+const STOP_MAX: Duration = Duration::from_secs(2);
+
+/// What becomes of tasks that have to run as long as the node.
+#[derive(Clone)]
+struct Watch {
+    stops: Arc<AtomicBool>,
+    on_fatal: Arc<OnFatal>,
+}
+
+impl Watch {
+    fn ended(&self, what: &str) {
+        // The first one counts: others end because of it.
+        if !self.stops.swap(true, Ordering::AcqRel) {
+            tracing::error!(what, "replication ends");
+            (self.on_fatal)(what);
+        }
+    }
+}
+
+async fn assemble(
+    settings: Settings,
+    replicas: Vec<Replica>,
+    neighbours: Option<Arc<dyn Neighbours>>,
+    watch: Watch,
+) -> Result<(BTreeMap<ShardId, Member>, SocketAddr), StartError> {
+    let config = Arc::new(settings.config().map_err(StartError::Timing)?);
+    let (me, timing) = (Arc::new(settings.me), settings.timing);
+    let roster = settings.roster;
+    let peers = Arc::new(Peers::new(Arc::clone(&me), Arc::clone(&roster), timing.heartbeat));
+    let (mut groups, mut seats, mut to_run) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    for replica in replicas {
+        let (shard, port) = (replica.port.shard(), Arc::clone(&replica.port));
+        let failed = |why: String| StartError::Group { shard, why };
+        let (raft, group, has_voted) = build(me.node, &config, &peers, timing.lease(), replica)
+            .await
+            .map_err(failed)?;
+        let muted_until = has_voted.then(|| Instant::now() + timing.election_max);
+        raft.runtime_config().elect(muted_until.is_none());
+        let seat = Seat {
+            raft: raft.clone(),
+            port: Arc::clone(&port),
+            muted_until,
+        };
+        seats.insert(shard, seat);
+        to_run.push((raft.clone(), group, Arc::clone(&port), muted_until));
+        groups.insert(shard, Member { raft, port });
+    }
+    let service = Service {
+        me: Arc::clone(&me),
+        seats: Arc::new(seats),
+        neighbours,
+        answer_max: timing.heartbeat * 2 / 3,
+    };
+    let keeper = Gatekeeper { me, roster };
+    let address = serve(settings.listen, service, keeper, watch.clone()).await?;
+    for (raft, group, port, muted_until) in to_run {
+        raft.run();
+        tokio::spawn(run(group, port, watch.clone()));
+        if let Some(until) = muted_until {
+            tokio::spawn(async move {
+                tokio::time::sleep_until(until).await;
+                raft.runtime_config().elect(true);
+            });
+        }
+    }
+    Ok((groups, address))
+}
+
+/// Also says whether the replica has ever voted.
+async fn build(
+    node: NodeId,
+    config: &Arc<Config>,
+    peers: &Arc<Peers>,
+    lease: Lease,
+    replica: Replica,
+) -> Result<(Shard, Group, bool), String> {
+    let Replica { store, port, .. } = replica;
+    let vote = store.clone().read_vote().await.map_err(|why| why.to_string())?;
+    let machine = Machine::new(Arc::clone(&port), replica.images, store.clone(), replica.applied);
+    let factory = Factory {
+        shard: port.shard(),
+        peers: Arc::clone(peers),
+    };
+    let raft = Raft::build(node.0, Arc::clone(config), factory, store, machine)
+        .await
+        .map_err(|fatal| fatal.to_string())?;
+    let group = Group::new(raft.clone(), port, lease, replica.proposals);
+    Ok((raft, group, vote.is_some()))
+}
+
+async fn run(group: Group, port: Arc<Port>, watch: Watch) {
+    // A task of its own, so that its panic is seen too.
+    let fatal = match tokio::spawn(group.run()).await {
+        Ok(Fatal::Stopped) => "it stopped".to_owned(),
+        Ok(fatal) => fatal.to_string(),
+        Err(panic) => panic.to_string(),
+    };
+    // Who waits for something of it is told.
+    if let Some((_, stint)) = port.leads() {
+        port.end(stint);
+    }
+    watch.ended(&format!(
+        "the group of shard {} has ended: {fatal}",
+        port.shard().0
+    ));
+}
+
+async fn serve(
+    address: SocketAddr,
+    service: Service,
+    keeper: Gatekeeper,
+    watch: Watch,
+) -> Result<SocketAddr, StartError> {
+    let failed = |source| StartError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    let peers = PeerServer::new(service)
+        .max_decoding_message_size(MESSAGE_BYTES_MAX)
+        .max_encoding_message_size(MESSAGE_BYTES_MAX);
+    let server = Server::builder()
+        .initial_stream_window_size(4 << 20)
+        .initial_connection_window_size(16 << 20)
+        .http2_keepalive_interval(Some(Duration::from_secs(5)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(5)))
+        .add_service(InterceptedService::new(peers, keeper));
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    tokio::spawn(async move {
+        let ended = match server.serve_with_incoming(incoming).await {
+            Ok(()) => "the server for peers has ended".to_owned(),
+            Err(why) => format!("the server for peers has ended: {why}"),
+        };
+        watch.ended(&ended);
+    });
+    Ok(bound)
+}
