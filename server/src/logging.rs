@@ -3,12 +3,12 @@
 use std::io::IsTerminal;
 use std::sync::OnceLock;
 
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Registry, fmt, reload};
 
-static LEVEL: OnceLock<reload::Handle<LevelFilter, Registry>> = OnceLock::new();
+static LEVEL: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
 
 /// Begins to log. Called once.
 pub fn start(level: &str) {
@@ -33,13 +33,18 @@ fn colours() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
+/// Libraries that tell of each attempt to reach a peer that is away: what matters of it we say ourselves.
+const TALKATIVE: [&str; 5] = ["openraft", "h2", "hyper_util", "tonic", "tower"];
+
 /// From Valkey's names of levels.
-fn filter(level: &str) -> LevelFilter {
-    match level {
-        "debug" => LevelFilter::TRACE,
-        "verbose" => LevelFilter::DEBUG,
-        "warning" => LevelFilter::WARN,
-        "nothing" => LevelFilter::OFF,
-        _ => LevelFilter::INFO,
-    }
+fn filter(level: &str) -> Targets {
+    let (ours, theirs) = match level {
+        "debug" => (LevelFilter::TRACE, LevelFilter::DEBUG),
+        "verbose" => (LevelFilter::DEBUG, LevelFilter::WARN),
+        "warning" => (LevelFilter::WARN, LevelFilter::ERROR),
+        "nothing" => (LevelFilter::OFF, LevelFilter::OFF),
+        _ => (LevelFilter::INFO, LevelFilter::ERROR),
+    };
+    let talkative = TALKATIVE.map(|target| (target, theirs));
+    Targets::new().with_default(ours).with_targets(talkative)
 }

@@ -209,9 +209,14 @@ pub(super) async fn transfer(raft: &Shard, port: &Port, to: NodeId) -> Result<()
     if !voters.any(|voter| voter == to.0) {
         return Err(TransferError::NoVoter(to));
     }
-    port.hold(replica::Instant::now().after(DRAIN_MAX + TRANSFER_MAX));
+    let stint = port.leads();
+    let until = replica::Instant::now().after(DRAIN_MAX + TRANSFER_MAX);
+    port.hold(until);
     let moved = hand_over(raft, port, to).await;
-    // It leads no longer, or is to go on.
+    // Its group has yet to end the stint, and what were executed in it till then would be lost.
+    while moved.is_ok() && port.leads() == stint && replica::Instant::now() < until {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
     port.hold(replica::Instant::default());
     moved
 }

@@ -5,6 +5,7 @@
 //! Invariant: nothing blocks the runtime's threads: the log writes on its own, and what waits for a disk is read
 //! elsewhere.
 
+mod beat;
 mod settings;
 mod status;
 
@@ -87,6 +88,7 @@ struct Member {
 /// See the module. Its futures are awaited on any runtime that has timers, or by `block_on`.
 pub struct Node {
     groups: BTreeMap<ShardId, Member>,
+    peers: Arc<Peers>,
     handle: Handle,
     runtime: Mutex<Option<Runtime>>,
     address: SocketAddr,
@@ -114,9 +116,10 @@ impl Node {
             stops: Arc::clone(&stops),
             on_fatal: Arc::new(on_fatal),
         };
-        let (groups, address) = handle.block_on(assemble(settings, replicas, neighbours, watch))?;
+        let (groups, peers, address) = handle.block_on(assemble(settings, replicas, neighbours, watch))?;
         Ok(Self {
             groups,
+            peers,
             handle,
             runtime: Mutex::new(Some(runtime)),
             address,
@@ -132,6 +135,13 @@ impl Node {
     /// Of the runtime, for what is served beside.
     pub fn handle(&self) -> &Handle {
         &self.handle
+    }
+
+    /// Messages with heartbeats that were sent to each peer, and the heartbeats in them.
+    pub fn heartbeats_sent(&self) -> Vec<(NodeId, u64, u64)> {
+        let sent = self.peers.heartbeats().into_iter();
+        sent.map(|(node, sent)| (node, sent.messages, sent.heartbeats))
+            .collect()
     }
 
     /// Makes the members of a new shard: on one of them, once. It campaigns at once.
@@ -223,7 +233,7 @@ async fn assemble(
     replicas: Vec<Replica>,
     neighbours: Option<Arc<dyn Neighbours>>,
     watch: Watch,
-) -> Result<(BTreeMap<ShardId, Member>, SocketAddr), StartError> {
+) -> Result<(BTreeMap<ShardId, Member>, Arc<Peers>, SocketAddr), StartError> {
     let config = Arc::new(settings.config().map_err(StartError::Timing)?);
     let (me, timing) = (Arc::new(settings.me), settings.timing);
     let roster = settings.roster;
@@ -253,6 +263,10 @@ async fn assemble(
         answer_max: timing.heartbeat * 2 / 3,
     };
     let keeper = Gatekeeper { me, roster };
+    let all = groups
+        .values()
+        .map(|member: &Member| member.raft.clone())
+        .collect();
     let address = serve(settings.listen, service, keeper, watch.clone()).await?;
     for (raft, group, port, muted_until) in to_run {
         raft.run();
@@ -264,7 +278,8 @@ async fn assemble(
             });
         }
     }
-    Ok((groups, address))
+    tokio::spawn(beat::beat(all, timing.heartbeat));
+    Ok((groups, peers, address))
 }
 
 /// Also says whether the replica has ever voted.

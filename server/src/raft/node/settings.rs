@@ -67,6 +67,8 @@ impl Settings {
         let config = Config {
             cluster_name: format!("node {}", self.me.node.0),
             heartbeat_interval: millis(heartbeat),
+            // All shards' come from one clock.
+            enable_heartbeat: false,
             election_timeout_min: millis(election_min),
             election_timeout_max: millis(election_max),
             // Their bytes are bounded by the log's reads.

@@ -4,6 +4,7 @@
 //! but its own heartbeats.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use openraft::alias::LogIdOf;
@@ -17,8 +18,8 @@ use crate::raft::types::C;
 use crate::raft::wire;
 use crate::wal::ShardId;
 
-/// How long the first one waits for others: a small part of the time between two.
-const MOMENT: Duration = Duration::from_millis(10);
+/// How long the first one waits for others, which one clock made due at the same time.
+const MOMENT: Duration = Duration::from_millis(2);
 /// Heartbeats that wait: a few for each shard that a node may have.
 const WAITING_MAX: usize = 4 << 10;
 /// Of one message.
@@ -34,15 +35,48 @@ struct Due {
     answer: oneshot::Sender<Answer>,
 }
 
-#[derive(Clone)]
-pub(super) struct Hub(mpsc::Sender<Due>);
+/// What was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(in crate::raft) struct Sent {
+    pub messages: u64,
+    pub heartbeats: u64,
+}
+
+pub(super) struct Hub {
+    due: mpsc::Sender<Due>,
+    line: Arc<Line>,
+}
+
+/// A peer, and how it goes with it.
+struct Line {
+    link: Arc<Link>,
+    /// An answer that comes later serves nobody.
+    answer_max: Duration,
+    is_silent: AtomicBool,
+    messages: AtomicU64,
+    heartbeats: AtomicU64,
+}
 
 impl Hub {
-    /// Ends when nobody has it any longer. `answer_max`: an answer that comes later serves nobody.
+    /// Ends when nobody has it any longer.
     pub fn start(link: Arc<Link>, answer_max: Duration) -> Self {
         let (due, to_send) = mpsc::channel(WAITING_MAX);
-        tokio::spawn(gather(link, to_send, answer_max));
-        Self(due)
+        let line = Arc::new(Line {
+            link,
+            answer_max,
+            is_silent: AtomicBool::new(false),
+            messages: AtomicU64::new(0),
+            heartbeats: AtomicU64::new(0),
+        });
+        tokio::spawn(gather(Arc::clone(&line), to_send));
+        Self { due, line }
+    }
+
+    pub fn sent(&self) -> Sent {
+        Sent {
+            messages: self.line.messages.load(Ordering::Relaxed),
+            heartbeats: self.line.heartbeats.load(Ordering::Relaxed),
+        }
     }
 
     pub async fn beat(&self, shard: ShardId, request: AppendEntriesRequest<C>) -> Answer {
@@ -52,7 +86,7 @@ impl Hub {
             sent: wire::heartbeat_to_wire(shard, request),
             answer,
         };
-        self.0
+        self.due
             .try_send(due)
             .map_err(|_| Status::unavailable("too many heartbeats wait for this peer"))?;
         answered
@@ -61,7 +95,7 @@ impl Hub {
     }
 }
 
-async fn gather(link: Arc<Link>, mut to_send: mpsc::Receiver<Due>, answer_max: Duration) {
+async fn gather(line: Arc<Line>, mut to_send: mpsc::Receiver<Due>) {
     let under_way = Arc::new(Semaphore::new(UNDER_WAY_MAX));
     loop {
         let Ok(permit) = Arc::clone(&under_way).acquire_owned().await else {
@@ -82,41 +116,67 @@ async fn gather(link: Arc<Link>, mut to_send: mpsc::Receiver<Due>, answer_max: D
         if due.is_empty() {
             continue;
         }
-        let link = Arc::clone(&link);
+        let line = Arc::clone(&line);
         tokio::spawn(async move {
-            send(&link, due, answer_max).await;
+            line.send(due).await;
             drop(permit);
         });
     }
 }
 
-async fn send(link: &Link, mut due: Vec<Due>, answer_max: Duration) {
-    let shards = due.iter_mut().map(|one| std::mem::take(&mut one.sent)).collect();
-    let call = async {
-        let request = Request::new(peer::HeartbeatRequest { shards });
-        link.client().await?.heartbeat(request).await
-    };
-    let answers = match tokio::time::timeout(answer_max, call).await {
-        Ok(Ok(response)) => response.into_inner().shards,
-        Ok(Err(status)) => return fail(due, &status),
-        Err(_) => {
-            return fail(
-                due,
-                &Status::deadline_exceeded("a heartbeat was not answered in time"),
-            );
-        }
-    };
-    if answers.len() != due.len() {
-        return fail(due, &Status::internal("not as many answers as heartbeats"));
-    }
-    for (one, answer) in due.into_iter().zip(answers) {
-        let answer = match wire::heartbeat_answer_from_wire(answer, one.previous) {
-            Ok((_, Ok(answer))) => Ok(answer),
-            Ok((_, Err(why))) => Err(Status::unavailable(why)),
-            Err(malformed) => Err(Status::internal(malformed.to_string())),
+impl Line {
+    async fn send(&self, mut due: Vec<Due>) {
+        let shards: Vec<_> = due.iter_mut().map(|one| std::mem::take(&mut one.sent)).collect();
+        self.messages.fetch_add(1, Ordering::Relaxed);
+        self.heartbeats.fetch_add(due.len() as u64, Ordering::Relaxed);
+        let answers = self
+            .call(shards)
+            .await
+            .and_then(|answers| match answers.len() == due.len() {
+                true => Ok(answers),
+                false => Err(Status::internal("not as many answers as heartbeats")),
+            });
+        self.note(answers.as_ref().err());
+        let answers = match answers {
+            Ok(answers) => answers,
+            Err(status) => return fail(due, &status),
         };
-        // Whoever asked may have given up.
-        let _ = one.answer.send(answer);
+        for (one, answer) in due.into_iter().zip(answers) {
+            let answer = match wire::heartbeat_answer_from_wire(answer, one.previous) {
+                Ok((_, Ok(answer))) => Ok(answer),
+                Ok((_, Err(why))) => Err(Status::unavailable(why)),
+                Err(malformed) => Err(Status::internal(malformed.to_string())),
+            };
+            // Whoever asked may have given up.
+            let _ = one.answer.send(answer);
+        }
+    }
+
+    async fn call(
+        &self,
+        shards: Vec<peer::ShardHeartbeat>,
+    ) -> Result<Vec<peer::ShardHeartbeatAnswer>, Status> {
+        let call = async {
+            let request = Request::new(peer::HeartbeatRequest { shards });
+            self.link.client().await?.heartbeat(request).await
+        };
+        match tokio::time::timeout(self.answer_max, call).await {
+            Ok(response) => Ok(response?.into_inner().shards),
+            Err(_) => Err(Status::deadline_exceeded("a heartbeat was not answered in time")),
+        }
+    }
+
+    /// Says once that a peer is away, and once that it is back.
+    fn note(&self, failed: Option<&Status>) {
+        let peer = self.link.to().0;
+        match (self.is_silent.swap(failed.is_some(), Ordering::Relaxed), failed) {
+            (false, Some(status)) => {
+                let (code, why) = (status.code(), status.message());
+                tracing::warn!(peer, ?code, why, "a peer does not answer");
+            }
+            (true, None) => tracing::info!(peer, "a peer answers again"),
+            _ => {}
+        }
     }
 }
 

@@ -83,6 +83,10 @@ impl Link {
         })
     }
 
+    pub fn to(&self) -> NodeId {
+        self.to
+    }
+
     /// A client over a connection whose other side is the node that is meant.
     pub async fn client(&self) -> Result<Client, Status> {
         if self.is_greeted() {

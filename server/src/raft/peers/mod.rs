@@ -36,6 +36,7 @@ use super::wire::{self, Wire};
 use crate::wal::{NodeId, ShardId};
 use append::{ANSWER_MAX, Pace};
 use hub::Hub;
+pub(super) use hub::Sent;
 use link::Link;
 pub(super) use link::{FORMAT_VERSION, MESSAGE_BYTES_MAX};
 
@@ -66,6 +67,13 @@ impl Peers {
             heartbeat,
             remotes: Mutex::default(),
         }
+    }
+
+    /// The heartbeats that were sent to each peer that there is something for.
+    pub fn heartbeats(&self) -> Vec<(NodeId, Sent)> {
+        let remotes = self.remotes.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = |(node, remote): (&NodeId, &Weak<Remote>)| Some((*node, remote.upgrade()?.hub.sent()));
+        remotes.iter().filter_map(sent).collect()
     }
 
     fn remote(&self, to: NodeId, address: &str) -> Result<Arc<Remote>, Status> {

@@ -181,6 +181,41 @@ fn a_peer_speaks_for_itself_and_about_shards_that_are_here() {
 }
 
 #[test]
+fn a_message_that_is_too_large_is_not_read() {
+    let cluster = Cluster::start(1, 1, 1);
+    let machine = cluster.of(NodeId(1));
+    let last = machine.node().status()[0].last_log;
+    let id = |term, index| common::LogId { term, node: 2, index };
+    let append = |bytes: usize| peer::AppendRequest {
+        vote: Some(common::Vote {
+            term: 90,
+            node: 2,
+            committed: true,
+        }),
+        previous: None,
+        entries: vec![peer::Entry {
+            id: Some(id(90, 1)),
+            payload: Some(peer::entry::Payload::Effects(vec![0; bytes].into())),
+        }],
+        committed: Some(id(90, 1)),
+    };
+    machine.node().handle().block_on(async {
+        let mut client = client(machine).await;
+        let mut request = stamped(&me(2, 1), stream::iter([append(65 << 20)]));
+        let shard = "0".parse().expect("a number");
+        request.metadata_mut().insert(metadata::SHARD, shard);
+        let answer = match client.append(request).await {
+            Ok(answers) => answers.into_inner().message().await,
+            Err(refused) => Err(refused),
+        };
+        assert!(!matches!(answer, Ok(Some(_))), "{answer:?}");
+    });
+    assert_eq!(machine.node().status()[0].last_log, last);
+    cluster.commit(ShardId(0), &payloads("as before", 10));
+    cluster.stop();
+}
+
+#[test]
 fn nobody_is_voted_for_while_a_forgotten_lease_may_hold() {
     let mut cluster = Cluster::start(1, 1, 1);
     let shard = ShardId(0);

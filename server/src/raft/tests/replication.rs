@@ -93,3 +93,55 @@ fn a_follower_that_was_away_catches_up() {
     assert_eq!(cluster.leader(shard), leader, "who comes back takes nothing away");
     cluster.stop();
 }
+
+#[test]
+fn heartbeats_of_many_shards_travel_together() {
+    let cluster = Cluster::start(3, 3, 12);
+    // All are led by one node, so that it has twelve for each of the others.
+    for shard in (0..12).map(ShardId) {
+        let leader = cluster.of(cluster.leader(shard)).node();
+        let moved = leader.transfer_leader(shard, NodeId(1));
+        assert_eq!(leader.handle().block_on(moved), Ok(()));
+        wait("it leads", || cluster.of(NodeId(1)).leads(shard));
+    }
+    let sent = || {
+        let sent = cluster.of(NodeId(1)).node().heartbeats_sent();
+        let sum = |of: fn(&(NodeId, u64, u64)) -> u64| sent.iter().map(of).sum::<u64>();
+        (sum(|sent| sent.1), sum(|sent| sent.2))
+    };
+    let before = sent();
+    std::thread::sleep(Duration::from_secs(2));
+    let after = sent();
+    let (messages, heartbeats) = (after.0 - before.0, after.1 - before.1);
+    println!("{heartbeats} heartbeats in {messages} messages");
+    assert!(heartbeats >= 12 * 2 * 5, "each shard has its own: {heartbeats}");
+    assert!(
+        messages * 2 <= heartbeats,
+        "{heartbeats} heartbeats in {messages} messages"
+    );
+    cluster.stop();
+}
+
+#[test]
+fn a_log_that_ends_ends_the_node_and_the_owner_is_told() {
+    let mut cluster = Cluster::start(1, 1, 1);
+    let shard = ShardId(0);
+    cluster.commit(shard, &payloads("before", 10));
+    let running = cluster.machines[0].running.take().expect("it runs");
+    running.wal.stop().expect("it ends well");
+    let owner = &running.owners[0];
+    owner.propose("nobody keeps it");
+    wait("the stint ends", || owner.port.leads().is_none());
+    let fatal = Arc::clone(&cluster.machines[0].fatal);
+    wait("it is reported", || !fatal.lock().expect("locked").is_empty());
+    assert_eq!(owner.acknowledged(), payloads("before", 10));
+    let reported = fatal.lock().expect("locked").clone();
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert!(
+        reported[0].starts_with("the group of shard 0 has ended: "),
+        "{reported:?}"
+    );
+    running.node.stop();
+    // Its keyspace cannot be made anew from a log that has ended.
+    drop(running.owners);
+}
