@@ -137,6 +137,11 @@ impl Node {
         &self.handle
     }
 
+    /// The way to other nodes: topology, forwarded commands and published messages.
+    pub fn peers(&self) -> &Arc<Peers> {
+        &self.peers
+    }
+
     /// Messages with heartbeats that were sent to each peer, and the heartbeats in them.
     pub fn heartbeats_sent(&self) -> Vec<(NodeId, u64, u64)> {
         let sent = self.peers.heartbeats().into_iter();

@@ -1,16 +1,17 @@
 //! The groups' way to other nodes: what the library wants sent, sent.
 //!
-//! To each peer there are three connections: appends of all shards, heartbeats and votes, snapshots. So a large append
-//! delays no heartbeat, and a snapshot delays neither.
+//! To each peer there are connections of their own for appends of all shards, for heartbeats and votes, and for what
+//! clients cause. So a large append delays no heartbeat, and clients delay neither.
 
 mod append;
 mod hub;
 mod link;
+mod neighbours;
 
 use std::collections::HashMap;
 use std::error::Error;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::{Stream, StreamExt};
@@ -39,6 +40,7 @@ use hub::Hub;
 pub(super) use hub::Sent;
 use link::Link;
 pub(super) use link::{FORMAT_VERSION, MESSAGE_BYTES_MAX};
+pub use neighbours::Answered;
 
 type Appended = StreamAppendResult<C>;
 
@@ -48,19 +50,21 @@ struct Remote {
     appends: Link,
     /// Of votes too.
     heartbeats: Arc<Link>,
+    /// What clients cause, and what nodes tell each other.
+    others: Link,
     hub: Hub,
 }
 
-/// Another node's connections are shared by all groups, and end with the last that needs them.
-pub(super) struct Peers {
+/// Another node's connections are shared by all groups. As many as there are nodes.
+pub struct Peers {
     me: Arc<Me>,
     roster: Arc<Roster>,
     heartbeat: Duration,
-    remotes: Mutex<HashMap<NodeId, Weak<Remote>>>,
+    remotes: Mutex<HashMap<NodeId, Arc<Remote>>>,
 }
 
 impl Peers {
-    pub fn new(me: Arc<Me>, roster: Arc<Roster>, heartbeat: Duration) -> Self {
+    pub(super) fn new(me: Arc<Me>, roster: Arc<Roster>, heartbeat: Duration) -> Self {
         Self {
             me,
             roster,
@@ -69,18 +73,18 @@ impl Peers {
         }
     }
 
-    /// The heartbeats that were sent to each peer that there is something for.
-    pub fn heartbeats(&self) -> Vec<(NodeId, Sent)> {
+    /// The heartbeats that were sent to each peer.
+    pub(super) fn heartbeats(&self) -> Vec<(NodeId, Sent)> {
         let remotes = self.remotes.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent = |(node, remote): (&NodeId, &Weak<Remote>)| Some((*node, remote.upgrade()?.hub.sent()));
-        remotes.iter().filter_map(sent).collect()
+        let sent = |(node, remote): (&NodeId, &Arc<Remote>)| (*node, remote.hub.sent());
+        remotes.iter().map(sent).collect()
     }
 
     fn remote(&self, to: NodeId, address: &str) -> Result<Arc<Remote>, Status> {
         let mut remotes = self.remotes.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = remotes.get(&to).and_then(Weak::upgrade);
+        let known = remotes.get(&to);
         if let Some(remote) = known.filter(|remote| remote.address == address) {
-            return Ok(remote);
+            return Ok(Arc::clone(remote));
         }
         let link = || {
             Link::new(&self.me, &self.roster, to, address)
@@ -90,11 +94,11 @@ impl Peers {
         let remote = Arc::new(Remote {
             address: address.to_owned(),
             appends: link()?,
+            others: link()?,
             hub: Hub::start(Arc::clone(&heartbeats), self.heartbeat),
             heartbeats,
         });
-        remotes.retain(|_, remote| remote.strong_count() > 0);
-        remotes.insert(to, Arc::downgrade(&remote));
+        remotes.insert(to, Arc::clone(&remote));
         Ok(remote)
     }
 }

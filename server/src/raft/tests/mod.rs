@@ -2,6 +2,7 @@
 
 mod failover;
 mod membership;
+mod neighbours;
 mod owner;
 mod refusals;
 mod replication;
@@ -21,6 +22,7 @@ use tokio::sync::mpsc;
 use super::identity::{Me, Roster, Token};
 use super::node::{Node, Replica, Settings, Timing};
 use super::placement::place;
+use super::service::Neighbours;
 use super::snapshot::{Held, Images, Received};
 use super::store::open;
 use crate::replica::Port;
@@ -96,6 +98,7 @@ struct Machine {
     folder: PathBuf,
     address: SocketAddr,
     fatal: Arc<Mutex<Vec<String>>>,
+    neighbours: Option<Arc<dyn Neighbours>>,
     running: Option<Running>,
 }
 
@@ -114,6 +117,7 @@ impl Machine {
             folder: folder(),
             address,
             fatal: Arc::default(),
+            neighbours: None,
             running: None,
         }
     }
@@ -147,7 +151,8 @@ impl Machine {
         };
         let fatal = Arc::clone(&self.fatal);
         let on_fatal = move |why: &str| fatal.lock().expect("locked").push(why.to_owned());
-        let node = Node::start(settings, replicas, None, Box::new(on_fatal)).expect("it starts");
+        let node =
+            Node::start(settings, replicas, self.neighbours.clone(), Box::new(on_fatal)).expect("it starts");
         self.running = Some(Running { node, owners, wal });
     }
 
