@@ -1,5 +1,6 @@
 //! The parts of a node that stand by themselves, for its binary, its tests and its benchmarks.
 
+pub mod admin;
 pub mod datadir;
 pub mod image;
 pub mod raft;

@@ -34,7 +34,7 @@ impl Token {
     }
 
     /// Takes the same time wherever they differ.
-    fn is(&self, other: &[u8]) -> bool {
+    pub(crate) fn is(&self, other: &[u8]) -> bool {
         let own = self.as_bytes();
         let mut differs = u8::from(own.len() != other.len());
         for (a, b) in own.iter().zip(other) {
