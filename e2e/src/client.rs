@@ -95,6 +95,15 @@ impl Client {
         }
     }
 
+    /// The server has ended the connection, or sent what nobody asked for.
+    pub fn is_over(&self) -> bool {
+        let looked = self.stream.set_nonblocking(true);
+        let peeked = self.stream.peek(&mut [0]);
+        let back = self.stream.set_nonblocking(false);
+        let is_quiet = matches!(&peeked, Err(e) if e.kind() == ErrorKind::WouldBlock);
+        !is_quiet || looked.is_err() || back.is_err()
+    }
+
     /// Ends the sending side, so that the server sees the end of the stream.
     pub fn finish(&self) {
         // The server may have closed first; then there is nothing to end.

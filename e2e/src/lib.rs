@@ -5,11 +5,13 @@
 //! fault of the server's encoder cannot cancel itself out in the test.
 
 pub mod client;
+pub mod cluster;
 pub mod command_table;
 pub mod crash;
 pub mod differential;
 pub mod disk;
 pub mod linear;
+pub mod load;
 pub mod mutate;
 #[cfg(target_arch = "x86_64")]
 pub mod power;

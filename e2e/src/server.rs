@@ -447,7 +447,7 @@ impl Drop for Server {
 /// The server's program. Ruvio's lies beside the running test (`target/<profile>`), where
 /// `make test` builds it first; Valkey's is named by `RUVIO_VALKEY_SERVER` or comes from the
 /// Python environment that `make setup` made.
-fn binary(kind: Kind) -> Result<PathBuf> {
+pub fn binary(kind: Kind) -> Result<PathBuf> {
     let found = match kind {
         Kind::Ruvio => {
             let test = std::env::current_exe()?;
@@ -491,7 +491,8 @@ fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 
-fn scratch_dir() -> Result<PathBuf> {
+/// A new folder of this process.
+pub fn scratch_dir() -> Result<PathBuf> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let name = format!(
         "ruvio-e2e-{}-{}",

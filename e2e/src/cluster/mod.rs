@@ -1,0 +1,154 @@
+//! Nodes as they stand in a cluster: each a process, in a network of its own where the system allows that, so that
+//! they can be killed, stopped and cut off from each other. Clients reach every node at all times: who is cut off from the
+//! others still has its clients, which is when it could answer them wrongly.
+
+pub mod faults;
+pub mod network;
+pub mod node;
+pub mod seeker;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use crate::resp::Value;
+use crate::server::scratch_dir;
+use network::Network;
+use node::Node;
+use seeker::{Answer, Seeker};
+
+/// What the nodes are to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing: as one server each.
+    Apart,
+    Replicated,
+}
+
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub kind: Kind,
+    pub nodes: usize,
+    pub shards: usize,
+    pub durability: &'static str,
+}
+
+pub struct Cluster {
+    pub nodes: Vec<Node>,
+    /// None: the nodes have loopback addresses of their own, and no link can be cut.
+    pub network: Option<Network>,
+    plan: Plan,
+    dir: PathBuf,
+}
+
+/// How long a cluster may take until it serves.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Cluster {
+    /// Starts the nodes and waits until each shard is served.
+    pub fn start(plan: &Plan) -> Result<Cluster> {
+        let network = match plan.nodes {
+            1 => None,
+            nodes => Network::new(nodes)?,
+        };
+        let dir = scratch_dir()?;
+        std::fs::write(dir.join("token"), "a token that all nodes know\n")?;
+        let mut cluster = Cluster {
+            nodes: Vec::new(),
+            network,
+            plan: plan.clone(),
+            dir,
+        };
+        for number in 0..plan.nodes {
+            let home = cluster.dir.join(format!("node-{}", number + 1));
+            let prefix = cluster.network.as_ref().map(|network| network.prefix(number));
+            let address = cluster.address(number);
+            let flags = cluster.flags(address);
+            let mut node = Node::new(home, prefix.unwrap_or_default(), address, flags);
+            node.start()?;
+            cluster.nodes.push(node);
+        }
+        if plan.kind == Kind::Replicated {
+            cluster.bootstrap()?;
+        }
+        cluster.wait_until_served()?;
+        Ok(cluster)
+    }
+
+    fn address(&self, number: usize) -> Ipv4Addr {
+        match &self.network {
+            Some(network) => network.address(number),
+            None => {
+                let [_, _, high, low] = std::process::id().to_be_bytes();
+                Ipv4Addr::new(127, high.max(1), low, number as u8 + 1)
+            }
+        }
+    }
+
+    fn flags(&self, address: Ipv4Addr) -> Vec<String> {
+        let shards = self.plan.shards.to_string();
+        let address = address.to_string();
+        let mut flags = vec!["--bind", &address, "--port", "6379", "--shards", &shards];
+        flags.extend(["--protected-mode", "no"]);
+        flags.extend(["--durability", self.plan.durability]);
+        let token = self.dir.join("token").display().to_string();
+        if self.plan.kind == Kind::Replicated {
+            flags.extend(["--cluster-enabled", "yes", "--cluster-token-file", &token]);
+        }
+        flags.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Makes the nodes one cluster.
+    fn bootstrap(&self) -> Result<()> {
+        bail!("no replicated nodes in this version")
+    }
+
+    /// All places where a client can knock.
+    pub fn doors(&self) -> Vec<SocketAddr> {
+        let ports: &[u16] = match self.plan.kind {
+            Kind::Apart => &[6379],
+            Kind::Replicated => &[6379, 6380],
+        };
+        let addresses = self.nodes.iter().map(|node| node.address);
+        let of_node = |address| ports.iter().map(move |port| SocketAddr::from((address, *port)));
+        addresses.flat_map(of_node).collect()
+    }
+
+    /// A key for about each shard can be read.
+    pub fn wait_until_served(&self) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut seeker = Seeker::new(self.doors(), 0);
+        for key in 0..self.plan.shards * 4 {
+            let key = format!("served:{key}");
+            loop {
+                let answer = seeker.call(&key, &["GET", &key]);
+                match answer {
+                    Answer::Value(Value::NullBulk) => break,
+                    _ if Instant::now() < deadline => {}
+                    other => bail!("{key} is not served: {other:?}\n{}", self.last_words()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The end of what each node said.
+    pub fn last_words(&self) -> String {
+        let of_node = |node: &Node| format!("{}:\n{}\n", node.address, node.last_words());
+        self.nodes.iter().map(of_node).collect()
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.nodes.clear();
+        self.network = None;
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}

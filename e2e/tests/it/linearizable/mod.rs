@@ -1,0 +1,83 @@
+//! Clients never see what one machine would not have shown them, whatever is done to the nodes.
+//!
+//! Each proof is worth what its checker finds: the last tests run the same clients against servers that are wrong, and
+//! have to complain.
+
+mod wrong;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use ruvio_e2e::cluster::faults::{Tally, schedule};
+use ruvio_e2e::cluster::{Cluster, Kind, Plan};
+use ruvio_e2e::load::{Load, Report};
+
+const CLIENTS: u32 = 10;
+
+fn from_environment(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name}={text} is no number")),
+    )
+}
+
+/// So many faults for the cluster while clients are at work, and what these saw.
+fn run(plan: &Plan, seed: u64, faults: usize) -> Result<Report> {
+    let mut cluster = Cluster::start(plan)?;
+    let has_network = cluster.network.is_some();
+    if plan.nodes > 1 && !has_network {
+        eprintln!("no namespaces here: no link is cut");
+    }
+    let load = Load::start(&cluster.doors(), CLIENTS, seed);
+    let mut tally = Tally::default();
+    let steps = schedule(seed, faults, plan.nodes, has_network);
+    for (at, step) in steps.iter().enumerate() {
+        let suffered = cluster.suffer(step, seed ^ at as u64, &mut tally);
+        suffered.with_context(|| format!("step {at} of seed {seed}: {step:?}"))?;
+        if load.violations() > 0 {
+            break;
+        }
+    }
+    cluster.wait_until_served()?;
+    std::thread::sleep(Duration::from_millis(500));
+    let report = load.finish();
+    eprintln!(
+        "seed {seed}, {} faults:\n{}{report}",
+        tally.total(),
+        tally.table()
+    );
+    if !report.is_clean() {
+        eprintln!("what the nodes said:\n{}", cluster.last_words());
+    }
+    Ok(report)
+}
+
+/// A seed that is always the same, and one that never is; or the one that is asked for.
+fn seeds() -> Vec<u64> {
+    match from_environment("RUVIO_FAULT_SEED") {
+        Some(seed) => vec![seed],
+        None => vec![1, fastrand::u64(..1 << 32)],
+    }
+}
+
+fn hold(plan: &Plan, faults: usize) {
+    let faults = from_environment("RUVIO_FAULTS").map_or(faults, |faults| faults as usize);
+    for seed in seeds() {
+        eprintln!("{plan:?}: RUVIO_FAULT_SEED={seed}");
+        let report = run(plan, seed, faults).unwrap_or_else(|error| panic!("seed {seed}: {error:?}"));
+        assert!(report.is_clean(), "seed {seed}:\n{report}");
+        assert!(report.done > 1000, "hardly anything was done:\n{report}");
+    }
+}
+
+#[test]
+fn one_node_that_is_killed_and_stopped_and_started_again() {
+    let plan = Plan {
+        kind: Kind::Apart,
+        nodes: 1,
+        shards: 2,
+        durability: "always",
+    };
+    hold(&plan, 6);
+}
