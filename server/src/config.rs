@@ -117,7 +117,7 @@ pub struct Address {
 }
 
 /// The addresses that `bind` names, with `port`.
-pub fn addresses(options: &Options) -> anyhow::Result<Vec<Address>> {
+pub fn addresses(options: &Options, port: u16) -> anyhow::Result<Vec<Address>> {
     let mut addresses = Vec::new();
     for word in options.words(Id::Bind) {
         let word = String::from_utf8_lossy(word);
@@ -130,7 +130,7 @@ pub fn addresses(options: &Options) -> anyhow::Result<Vec<Address>> {
             "::*" => "::",
             name => name,
         };
-        let found = (name, options.port())
+        let found = (name, port)
             .to_socket_addrs()
             .with_context(|| format!("bind: '{name}' is no address"))?;
         addresses.extend(found.map(|socket| Address { socket, optional }));

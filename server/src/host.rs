@@ -27,6 +27,8 @@ pub struct Node {
     pub facts: ProcessFacts,
     /// A client asked for the end.
     pub stop: Notify,
+    /// Why the node has to end, if it is not because somebody asked.
+    trouble: OnceLock<String>,
     pub loading: Loading,
     /// The log's figures, once it is at work.
     pub log: OnceLock<Watch>,
@@ -55,6 +57,7 @@ impl Node {
                 allocator: "jemalloc".into(),
             },
             stop: Notify::new(),
+            trouble: OnceLock::new(),
             loading: Loading::default(),
             log: OnceLock::new(),
             syncs_always: AtomicBool::new(false),
@@ -87,6 +90,18 @@ impl Node {
                 false => SyncMode::EverySecond,
             });
         }
+    }
+
+    /// Ends the node because of a fault that no thread of its own would tell of.
+    pub fn end_with(&self, why: String) {
+        tracing::error!(why, "the node ends");
+        // The first one counts.
+        let _ = self.trouble.set(why);
+        self.stop.notify_one();
+    }
+
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.get().map(String::as_str)
     }
 }
 

@@ -16,18 +16,27 @@ use ruvio_core::engine::Topology;
 use ruvio_core::keyspace::Shard;
 use ruvio_core::options::{Id, Options};
 use ruvio_server::image::Image;
-use ruvio_server::wal::{LogIndex, Scan, Seating, ShardId, Ticket, Wake};
+use ruvio_server::wal::{Entry, Kind, LogId, LogIndex, Scan, Seating, ShardId, Ticket, Wake};
 
 use super::entropy;
 use super::host::{self, Node};
 use super::owner::{Filled, Inbox, Log, Way};
+use super::owners::Noticer;
 use super::painter::{self, Painter};
+use super::replicas::Membership;
 use super::storage::{Claimed, Found, Storage};
 
-/// What a client may ask for.
+mod replicated;
+
+/// What the keeper is asked for.
 pub enum Request {
     /// Everything anew from what is kept.
     Reload,
+    /// One replicated shard anew, up to a committed entry.
+    Rebuild {
+        shard: ShardId,
+        up_to: LogId,
+    },
     /// A run of the image is wanted.
     Look,
     Stop,
@@ -49,13 +58,15 @@ const REST: Duration = Duration::from_millis(1);
 impl Keeper {
     /// Begins to fill the shards of the owners behind `inboxes`.
     pub fn start(
-        claimed: Claimed,
+        claim: Claim,
         options: &Options,
         topology: Topology,
         inboxes: Vec<Arc<Inbox>>,
+        noticer: Noticer,
         node: &Arc<Node>,
     ) -> anyhow::Result<Self> {
-        let (send, requests) = sync_channel(1);
+        // One for each shard, and one for each of the others.
+        let (send, requests) = sync_channel(usize::from(topology.shards) + 3);
         let (stopping, joinable) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
         node.keep(options.durability());
         // There is one keeper.
@@ -66,11 +77,13 @@ impl Keeper {
             inboxes,
             node: Arc::clone(node),
             stopping: Arc::clone(&stopping),
+            requests: send.clone(),
+            noticer,
         };
         let told = Arc::clone(&joinable);
         let thread = std::thread::Builder::new().name("keeper".into()).spawn(move || {
             let node = Arc::clone(&work.node);
-            let result = work.run(claimed, &requests, &told);
+            let result = work.run(claim, &requests, &told);
             told.store(true, Ordering::Release);
             // Whoever ends by itself ends the node.
             node.stop.notify_one();
@@ -107,6 +120,18 @@ struct Work {
     inboxes: Vec<Arc<Inbox>>,
     node: Arc<Node>,
     stopping: Arc<AtomicBool>,
+    /// Shows owners the cluster.
+    noticer: Noticer,
+    /// To itself, for owners.
+    requests: SyncSender<Request>,
+}
+
+/// Where a node's data comes from.
+pub enum Claim {
+    /// A directory of a node of its own.
+    Alone(Claimed),
+    /// A member's directory; that of a new one is claimed when it is made a member.
+    Member(Option<Claimed>, Arc<Membership>),
 }
 
 /// The shards of one owner, and what filling them took from the allocator.
@@ -118,17 +143,31 @@ struct Load {
 impl Work {
     fn run(
         self,
-        claimed: Claimed,
+        claim: Claim,
         requests: &Receiver<Request>,
         joinable: &AtomicBool,
     ) -> anyhow::Result<Option<Storage>> {
-        let Some((storage, mut painter)) = self.load(claimed)? else {
+        let loaded = match claim {
+            Claim::Alone(claimed) => self.load(claimed)?,
+            Claim::Member(Some(claimed), membership) => self.load_replicated(claimed, &membership)?,
+            Claim::Member(None, membership) => {
+                let Some(invitation) = membership.wait(&self.stopping) else {
+                    return Ok(None);
+                };
+                let claimed = Claimed::as_member(&membership.options, invitation.identity)?;
+                self.load_replicated(claimed, &membership)?
+            }
+        };
+        let Some((storage, mut painter)) = loaded else {
             return Ok(None);
         };
         joinable.store(true, Ordering::Release);
         loop {
             match requests.recv_timeout(painter::LOOK) {
                 Ok(Request::Reload) => self.reload(&storage, &mut painter)?,
+                Ok(Request::Rebuild { shard, up_to }) => {
+                    self.rebuild(&storage, &mut painter, shard, up_to)?
+                }
                 Ok(Request::Look) | Err(RecvTimeoutError::Timeout) => {}
                 Ok(Request::Stop) | Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -139,6 +178,7 @@ impl Work {
         }
         // So that the next start has little to replay.
         painter.look_at_end(&storage.wal)?;
+        painter.end_groups();
         Ok(Some(storage))
     }
 
@@ -148,7 +188,7 @@ impl Work {
         let image = found.open_image(self.topology.shards)?;
         let mut painter = Painter::new(image, self.topology, found.log_folder(), Arc::clone(&self.node));
         self.node.loading.begin(found.recovery().bytes());
-        let Some(loads) = self.fill(&painter.image, || found.recovery().entries())? else {
+        let Some(loads) = self.fill(&painter.image, || found.recovery().entries(), &ALL)? else {
             return Ok(None);
         };
         self.note_seeds(&loads, &mut painter);
@@ -211,7 +251,7 @@ impl Work {
         }
         let (first, _) = storage.wal.extent();
         self.node.loading.begin(storage.wal.watch().size_bytes());
-        let Some(loads) = self.fill(&painter.image, || storage.wal.scan(first))? else {
+        let Some(loads) = self.fill(&painter.image, || storage.wal.scan(first), &ALL)? else {
             return Ok(());
         };
         self.note_seeds(&loads, painter);
@@ -224,7 +264,12 @@ impl Work {
     }
 
     /// Fills all shards, by owner. `None`: the node is to end.
-    fn fill(&self, image: &Image, entries: impl Fn() -> Scan + Sync) -> anyhow::Result<Option<Vec<Load>>> {
+    fn fill(
+        &self,
+        image: &Image,
+        entries: impl Fn() -> Scan + Sync,
+        up_to: &UpTo<'_>,
+    ) -> anyhow::Result<Option<Vec<Load>>> {
         let owners: Vec<u16> = (0..self.topology.owners).collect();
         let loads = std::thread::scope(|scope| {
             let entries = &entries;
@@ -232,7 +277,7 @@ impl Work {
                 .iter()
                 .map(|owner| {
                     let thread = std::thread::Builder::new().name(format!("loader-{owner}"));
-                    thread.spawn_scoped(scope, move || self.fill_owner(*owner, image, entries()))
+                    thread.spawn_scoped(scope, move || self.fill_owner(*owner, image, entries(), up_to))
                 })
                 .collect::<Result<_, _>>()
                 .context("cannot start a thread that loads")?;
@@ -248,7 +293,13 @@ impl Work {
         Ok(loads.into_iter().collect())
     }
 
-    fn fill_owner(&self, owner: u16, image: &Image, mut entries: Scan) -> anyhow::Result<Option<Load>> {
+    fn fill_owner(
+        &self,
+        owner: u16,
+        image: &Image,
+        mut entries: Scan,
+        up_to: &UpTo<'_>,
+    ) -> anyhow::Result<Option<Load>> {
         let before = host::allocated_here()?;
         // The shards, and the last entry that each of them holds.
         let (mut shards, mut held) = (Vec::new(), Vec::new());
@@ -268,29 +319,50 @@ impl Work {
                 }
             }
             let shard = entry.shard.0;
-            let place = || format!("entry {} of shard {shard} at {}", entry.id, entry.at);
             if shard >= self.topology.shards {
-                bail!("{}: there is no such shard; was --shards changed?", place());
+                bail!(
+                    "{}: there is no such shard; was --shards changed?",
+                    place_of(&entry)
+                );
             }
             if self.topology.owner_of(shard) != owner {
                 continue;
             }
             let nth = usize::from(shard / self.topology.owners);
-            if entry.id.index.0 <= held[nth] {
+            if entry.id.index.0 <= held[nth] || entry.id.index.0 > up_to(shard) {
                 continue;
             }
             held[nth] = entry.id.index.0;
             count += 1;
-            let shard = &mut shards[nth];
-            for decoded in Decoder::new(entry.payload) {
-                let (db, effect) = decoded.with_context(place)?;
-                effect::apply::apply(shard, db, &effect).with_context(place)?;
-            }
+            apply(&mut shards[nth], &entry)?;
         }
         tracing::info!(owner, entries = count, "the log was replayed");
         let allocated = host::allocated_here()?.saturating_sub(before);
         Ok(Some(Load { shards, allocated }))
     }
+}
+
+/// The last entry of a shard that counts.
+type UpTo<'a> = dyn Fn(u16) -> u64 + Sync + 'a;
+
+/// All do.
+const ALL: fn(u16) -> u64 = |_| u64::MAX;
+
+fn place_of(entry: &Entry<'_>) -> String {
+    format!("entry {} of shard {} at {}", entry.id, entry.shard.0, entry.at)
+}
+
+/// Makes an entry's changes. Entries of the consensus layer itself make none.
+fn apply(shard: &mut Shard, entry: &Entry<'_>) -> anyhow::Result<()> {
+    if entry.kind == Kind::RaftEntry {
+        return Ok(());
+    }
+    let place = || place_of(entry);
+    for decoded in Decoder::new(entry.payload) {
+        let (db, effect) = decoded.with_context(place)?;
+        effect::apply::apply(shard, db, &effect).with_context(place)?;
+    }
+    Ok(())
 }
 
 impl Work {

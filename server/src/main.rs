@@ -4,11 +4,13 @@
 mod config;
 mod host;
 mod keeper;
+mod known;
 mod loading;
 mod logging;
 mod owner;
 mod owners;
 mod painter;
+mod replicas;
 mod runs;
 mod storage;
 
@@ -18,8 +20,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
+use ruvio_core::engine::Door;
 use ruvio_core::options::text::{Directive, Origin};
-use ruvio_core::options::{Id, Options};
+use ruvio_core::options::{Durability, Id, Options};
 use ruvio_server::datadir::Refusal;
 use ruvio_server::image::ImageError;
 use ruvio_server::wal::{self, disk::Folder};
@@ -27,8 +30,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use config::Request;
 use host::Node;
-use keeper::Keeper;
+use keeper::{Claim, Keeper};
 use owner::{Listener, Local};
+use replicas::Membership;
 use storage::{Claimed, ImageBehind};
 
 #[global_allocator]
@@ -93,22 +97,23 @@ fn run() -> anyhow::Result<()> {
     config::enter_folder(&mut options)?;
     make_room_for_clients(&mut options)?;
     let ends = EndSignals::watch()?;
-    let claimed = Claimed::new(&options)?;
+    let claim = claim(&options)?;
     let listeners = bind(&options)?;
     let node = Arc::new(describe(&listeners)?);
     let pid_file = write_pid_file(&options);
 
-    let owners = owners::start(&options, listeners, &node, claimed.is_some())?;
-    let keep = |claimed| {
+    let owners = owners::start(&options, listeners, &node, claim.is_some())?;
+    let keep = |claim| {
         Keeper::start(
-            claimed,
+            claim,
             &options,
             owners::topology(&options),
             owners.inboxes(),
+            owners.noticer(),
             &node,
         )
     };
-    let keeper = claimed.map(keep).transpose()?;
+    let keeper = claim.map(keep).transpose()?;
     ends.wait(&node);
     tracing::info!("stopping");
     // Owners may have ended by themselves; joining them tells why. If what is kept has failed, that says more
@@ -116,6 +121,9 @@ fn run() -> anyhow::Result<()> {
     let ended = owners.stop();
     keeper.map_or(Ok(()), Keeper::stop)?;
     ended.check()?;
+    if let Some(trouble) = node.trouble() {
+        anyhow::bail!("{trouble}");
+    }
     let socket = options.shown_by(Id::UnixSocket);
     if !socket.is_empty() {
         std::fs::remove_file(&socket).with_context(|| format!("cannot remove {socket}"))?;
@@ -125,6 +133,22 @@ fn run() -> anyhow::Result<()> {
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// What the node keeps its data in. `None`: it keeps none.
+fn claim(options: &Options) -> anyhow::Result<Option<Claim>> {
+    if !options.flag(Id::ClusterEnabled) {
+        return Ok(Claimed::new(options)?.map(Claim::Alone));
+    }
+    anyhow::ensure!(
+        options.durability() != Durability::Memory,
+        "a node of a cluster keeps what it agreed to: durability memory is for one that stands alone"
+    );
+    let claimed = match Claimed::is_taken(options) {
+        true => Claimed::new(options)?,
+        false => None,
+    };
+    Ok(Some(Claim::Member(claimed, Arc::new(Membership::new(options)?))))
 }
 
 /// Prints the log of a data directory, or of the folder of segments itself.
@@ -158,32 +182,15 @@ fn make_room_for_clients(options: &mut Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Listens on every address. Port 0 takes a free one, the same on all.
+/// Listens wherever the options say.
 fn bind(options: &Options) -> anyhow::Result<Vec<Listener>> {
     let backlog = i32::try_from(options.number(Id::TcpBacklog)).unwrap_or(i32::MAX);
-    let mut listeners: Vec<Listener> = Vec::new();
-    for mut address in config::addresses(options)? {
-        if let (0, Some(port)) = (address.socket.port(), listeners.first().and_then(port_of)) {
-            address.socket.set_port(port);
-        }
-        let bound =
-            Listener::check_free(address.socket).and_then(|()| Listener::bind(address.socket, backlog));
-        match bound {
-            Ok(listener) => {
-                tracing::info!(address = %listener.local, "listening");
-                listeners.push(listener);
-            }
-            Err(error) if address.optional && is_missing(&error) => {
-                tracing::info!(address = %address.socket, %error, "not listening");
-            }
-            Err(error) => {
-                let way_out = match error.kind() {
-                    std::io::ErrorKind::AddrInUse => ": stop who listens there, or take another port",
-                    _ => "",
-                };
-                return Err(error).with_context(|| format!("cannot listen on {}{way_out}", address.socket));
-            }
-        }
+    let is_member = options.flag(Id::ClusterEnabled);
+    let door = if is_member { Door::Cluster } else { Door::default() };
+    let mut listeners = bind_port(options, options.port(), door, backlog)?;
+    let routed = options.number(Id::RoutedPort) as u16;
+    if is_member && routed != 0 {
+        listeners.extend(bind_port(options, routed, Door::Routed, backlog)?);
     }
     anyhow::ensure!(
         !listeners.is_empty(),
@@ -196,6 +203,35 @@ fn bind(options: &Options) -> anyhow::Result<Vec<Listener>> {
             .with_context(|| format!("cannot listen on {path}"))?;
         tracing::info!(path, "listening");
         listeners.push(listener);
+    }
+    Ok(listeners)
+}
+
+/// Listens on a port of every address. Port 0 takes a free one, the same on all.
+fn bind_port(options: &Options, port: u16, door: Door, backlog: i32) -> anyhow::Result<Vec<Listener>> {
+    let mut listeners: Vec<Listener> = Vec::new();
+    for mut address in config::addresses(options, port)? {
+        if let (0, Some(port)) = (address.socket.port(), listeners.first().and_then(port_of)) {
+            address.socket.set_port(port);
+        }
+        let bound =
+            Listener::check_free(address.socket).and_then(|()| Listener::bind(address.socket, backlog));
+        match bound {
+            Ok(listener) => {
+                tracing::info!(address = %listener.local, "listening");
+                listeners.push(listener.with_door(door));
+            }
+            Err(error) if address.optional && is_missing(&error) => {
+                tracing::info!(address = %address.socket, %error, "not listening");
+            }
+            Err(error) => {
+                let way_out = match error.kind() {
+                    std::io::ErrorKind::AddrInUse => ": stop who listens there, or take another port",
+                    _ => "",
+                };
+                return Err(error).with_context(|| format!("cannot listen on {}{way_out}", address.socket));
+            }
+        }
     }
     Ok(listeners)
 }

@@ -5,18 +5,20 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use anyhow::Context;
+use ruvio_core::cluster::Table;
 use ruvio_core::engine::{Engine, Topology};
 use ruvio_core::keyspace::Shard;
 use ruvio_core::options::{Id, Options};
 
 use super::entropy;
 use super::host::{Node, Process};
-use super::owner::{Inbox, Listener, Owner, Stop};
+use super::owner::{Board, Inbox, Listener, Owner, Stop};
 
 /// Threads that serve, to be joined when they are told to stop.
 pub struct Owners {
     threads: Vec<JoinHandle<anyhow::Result<()>>>,
     inboxes: Vec<Arc<Inbox>>,
+    board: Arc<Board>,
     stop: Arc<Stop>,
 }
 
@@ -56,6 +58,7 @@ pub fn start(
         sets.push(sets[0].iter().map(again).collect::<Result<_, _>>()?);
     }
     let stop = Arc::new(Stop::new(inboxes.len()));
+    let board = Arc::new(Board::default());
     let mut threads = Vec::new();
     for (me, listeners) in sets.into_iter().enumerate() {
         let (configured, outcome) = sync_channel(1);
@@ -67,6 +70,7 @@ pub fn start(
             options: options.clone(),
             listeners,
             inboxes: inboxes.clone(),
+            board: Arc::clone(&board),
             node: Arc::clone(node),
             stop: Arc::clone(&stop),
             keeps,
@@ -82,6 +86,7 @@ pub fn start(
     Ok(Owners {
         threads,
         inboxes,
+        board,
         stop,
     })
 }
@@ -91,11 +96,33 @@ impl Owners {
         self.inboxes.clone()
     }
 
+    /// Shows all owners another table of the cluster.
+    pub fn noticer(&self) -> Noticer {
+        Noticer {
+            board: Arc::clone(&self.board),
+            inboxes: self.inboxes(),
+        }
+    }
+
     /// Tells all to stop and waits for them; how each ended.
     pub fn stop(self) -> Ends {
         self.stop.ask();
         self.inboxes.iter().for_each(|inbox| inbox.ring());
         Ends(self.threads.into_iter().map(JoinHandle::join).collect())
+    }
+}
+
+/// Whoever knows the cluster shows it to the owners by this.
+#[derive(Clone)]
+pub struct Noticer {
+    board: Arc<Board>,
+    inboxes: Vec<Arc<Inbox>>,
+}
+
+impl Noticer {
+    pub fn put_up(&self, table: Arc<Table>) {
+        self.board.put_up(table);
+        self.inboxes.iter().for_each(|inbox| inbox.ring());
     }
 }
 
@@ -119,6 +146,7 @@ struct Place {
     options: Options,
     listeners: Vec<Listener>,
     inboxes: Vec<Arc<Inbox>>,
+    board: Arc<Board>,
     node: Arc<Node>,
     stop: Arc<Stop>,
     /// What was written before is loaded, and what is written now is logged.
@@ -140,7 +168,8 @@ impl Place {
         // The receiver waits until this arrives.
         let _ = configured.send(result);
         if fine {
-            let result = Owner::new(engine, self.listeners, self.inboxes, self.keeps).run(&self.stop);
+            let result =
+                Owner::new(engine, self.listeners, self.inboxes, self.board, self.keeps).run(&self.stop);
             // Whoever ends by itself ends the node.
             node.stop.notify_one();
             result?;

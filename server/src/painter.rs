@@ -13,9 +13,10 @@ use ruvio_core::engine::Topology;
 use ruvio_core::image::window::Reach;
 use ruvio_server::image::policy::{self, State};
 use ruvio_server::image::{Image, ImageError, Tail, priority};
-use ruvio_server::wal::{LogId, LogIndex, Room, ShardId, Wal};
+use ruvio_server::wal::{Lane, LogId, LogIndex, Room, ShardId, Wal};
 
 use super::host::Node;
+use super::replicas::Groups;
 
 /// After a run that had no room, so long until the next.
 const ROOM_PAUSE: Duration = Duration::from_secs(5);
@@ -35,6 +36,8 @@ pub struct Painter {
     /// The disk was full: no run until then.
     rests_until: Option<Instant>,
     node: Arc<Node>,
+    /// Where shards are replicated.
+    groups: Option<Groups>,
 }
 
 impl Painter {
@@ -48,6 +51,19 @@ impl Painter {
             since: Instant::now(),
             rests_until: None,
             node,
+            groups: None,
+        }
+    }
+
+    /// From now on the groups say what is committed, and what the log forgets.
+    pub fn follow(&mut self, groups: Groups) {
+        self.groups = Some(groups);
+    }
+
+    /// The groups end, before the log that they write to does.
+    pub fn end_groups(&self) {
+        if let Some(groups) = &self.groups {
+            groups.raft.stop();
         }
     }
 
@@ -150,7 +166,7 @@ impl Painter {
                 // What is written meanwhile is for the next run: else one would not end while clients write.
                 let goals: Vec<_> = self
                     .shards()
-                    .map(|shard| (shard, self.durable(wal, shard)))
+                    .map(|shard| (shard, self.goal(wal, shard)))
                     .collect();
                 goals
                     .into_iter()
@@ -161,16 +177,38 @@ impl Painter {
         })
     }
 
-    /// Up to here nothing can be void after a crash.
-    fn durable(&self, wal: &Wal, shard: ShardId) -> LogIndex {
-        let lane = wal.lane(self.topology.owner_of(shard.0).into());
-        lane.progress(shard)
-            .map_or(LogIndex::default(), |progress| progress.whole)
+    /// The last entry that can be in the image: up to there nothing can be void after a crash.
+    fn goal(&self, wal: &Wal, shard: ShardId) -> LogIndex {
+        let progress = self.lane(wal, shard).progress(shard);
+        let durable = progress.map_or(LogIndex::default(), |progress| progress.whole);
+        match &self.groups {
+            Some(groups) => durable.min(LogIndex(groups.given(shard))),
+            None => durable,
+        }
+    }
+
+    fn lane(&self, wal: &Wal, shard: ShardId) -> Arc<Lane> {
+        match self.groups {
+            // They share one.
+            Some(_) => wal.lane(0),
+            None => wal.lane(self.topology.owner_of(shard.0).into()),
+        }
+    }
+
+    /// The image holds the log up to here, so the log may forget it. One whose queue is full is told with the
+    /// next run.
+    fn forget(&self, lane: &Lane, shard: ShardId, at: LogId) {
+        match &self.groups {
+            Some(groups) => groups.forget(shard, at),
+            None => {
+                let _ = lane.purge(shard, at);
+            }
+        }
     }
 
     fn run_shard(&self, wal: &Wal, shard: ShardId, goal: LogIndex) -> anyhow::Result<()> {
         let began = Instant::now();
-        let lane = wal.lane(self.topology.owner_of(shard.0).into());
+        let lane = self.lane(wal, shard);
         loop {
             let from = self.image.meta(shard)?.map_or(0, |meta| meta.at.index);
             if goal.0 <= from {
@@ -191,8 +229,7 @@ impl Painter {
                     took_ms = began.elapsed().as_millis() as u64,
                     "the image took in the log"
                 );
-                // A log whose queue is full is told with the next run.
-                let _ = lane.purge(shard, LogId::new(at.term, at.node, at.index));
+                self.forget(&lane, shard, LogId::new(at.term, at.node, at.index));
             }
         }
     }

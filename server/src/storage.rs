@@ -9,6 +9,7 @@ use anyhow::Context;
 use ruvio_core::options::{Durability, Id, Options};
 use ruvio_server::datadir::{DataDir, Identity};
 use ruvio_server::image::Image;
+use ruvio_server::raft::{self, Store};
 use ruvio_server::wal::disk::Folder;
 use ruvio_server::wal::{ClusterId, NodeId, Recovery, Seating, Settings, ShardId, SyncMode, Wal};
 
@@ -64,12 +65,26 @@ impl Claimed {
             entropy()?,
             topology(options).shards,
         );
+        Self::as_member(options, fresh).map(Some)
+    }
+
+    /// Claims the directory for a member of a cluster, with that identity if it is new.
+    pub fn as_member(options: &Options, fresh: Identity) -> anyhow::Result<Self> {
         let path = options.shown_by(Id::Dir);
         let directory = DataDir::open(Path::new(&path), None, fresh)?;
-        Ok(Some(Self {
+        Ok(Self {
             directory,
-            durability,
-        }))
+            durability: options.durability(),
+        })
+    }
+
+    /// Whether the directory is somebody's already.
+    pub fn is_taken(options: &Options) -> bool {
+        Path::new(&options.shown_by(Id::Dir)).join("identity").exists()
+    }
+
+    pub fn identity(&self) -> &Identity {
+        self.directory.identity()
     }
 }
 
@@ -117,15 +132,31 @@ impl Found {
         &self.recovery
     }
 
+    /// Puts the log to work for groups: one lane, and a store of each shard.
+    pub fn start_replicated(
+        self,
+        shards: &[ShardId],
+        recent_bytes: usize,
+    ) -> anyhow::Result<(Storage, Vec<Store>)> {
+        let Self { claimed, recovery } = self;
+        let mut directory = claimed.directory;
+        let settings = Settings::new(sync_mode(claimed.durability), 1);
+        let (wal, stores) = raft::open(recovery, &settings, shards, recent_bytes)?;
+        directory
+            .settle()
+            .context("cannot write the identity of the data directory")?;
+        let storage = Storage {
+            wal,
+            _directory: directory,
+        };
+        Ok((storage, stores))
+    }
+
     /// Puts the log to work. A lane for each owner.
     pub fn start(self, seatings: Vec<Seating>) -> anyhow::Result<Storage> {
         let Self { claimed, recovery } = self;
         let mut directory = claimed.directory;
-        let sync = match claimed.durability {
-            Durability::Always => SyncMode::Always,
-            Durability::Everysec | Durability::Memory => SyncMode::EverySecond,
-        };
-        let settings = Settings::new(sync, seatings.len());
+        let settings = Settings::new(sync_mode(claimed.durability), seatings.len());
         let wal = recovery.start(&settings, seatings)?;
         directory
             .settle()
@@ -134,6 +165,13 @@ impl Found {
             wal,
             _directory: directory,
         })
+    }
+}
+
+fn sync_mode(durability: Durability) -> SyncMode {
+    match durability {
+        Durability::Always => SyncMode::Always,
+        Durability::Everysec | Durability::Memory => SyncMode::EverySecond,
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::SocketFlags;
+use ruvio_core::engine::Door;
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 
 use super::connection::Connection;
@@ -37,6 +38,8 @@ impl std::fmt::Display for Local {
 pub struct Listener {
     pub fd: OwnedFd,
     pub local: Local,
+    /// What a cluster looks like to those who come by it.
+    pub door: Door,
 }
 
 impl Listener {
@@ -50,6 +53,7 @@ impl Listener {
         Ok(Self {
             fd: socket.into(),
             local: Local::Tcp(address),
+            door: Door::default(),
         })
     }
 
@@ -89,18 +93,25 @@ impl Listener {
         Ok(Self {
             fd: socket.into(),
             local: Local::Unix(path.into()),
+            door: Door::default(),
         })
     }
 
     /// The same for another owner.
     pub fn again(&self, backlog: i32) -> io::Result<Self> {
         match &self.local {
-            Local::Tcp(address) => Self::bind(*address, backlog),
+            Local::Tcp(address) => Ok(Self::bind(*address, backlog)?.with_door(self.door)),
             Local::Unix(_) => Ok(Self {
                 fd: self.fd.try_clone()?,
                 local: self.local.clone(),
+                door: self.door,
             }),
         }
+    }
+
+    #[must_use]
+    pub fn with_door(self, door: Door) -> Self {
+        Self { door, ..self }
     }
 }
 
@@ -185,6 +196,7 @@ impl Owner {
         };
         let fd: OwnedFd = socket.into();
         let client = self.engine.connect(addr, laddr, fd.as_raw_fd(), now());
+        self.engine.set_door(client, self.listeners[listener].door, false);
         let index = self.connections.insert(Connection::new(fd, client));
         self.crossing.note_clients(self.connections.len());
         if let Some(connection) = self.connections.get(index)

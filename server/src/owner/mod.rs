@@ -4,6 +4,7 @@
 //! Invariant: nothing here waits while commands could run; background work comes in slices between turns.
 
 mod answers;
+mod board;
 mod bounds;
 mod connection;
 mod connections;
@@ -29,6 +30,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ruvio_core::engine::{Engine, Obstacle};
 use ruvio_core::exec::Now;
 
+pub use board::Board;
 use connection::Hold;
 use connections::Connections;
 use crossing::Crossing;
@@ -40,7 +42,6 @@ pub use listener::{Listener, Local};
 use poll::{Poller, Ready};
 use populate::Populator;
 use seats::Seats;
-#[expect(unused_imports, reason = "there are no groups yet")]
 pub use seats::{Rebuild, Rebuilt, Replicas};
 pub use stop::Stop;
 use synced::SyncWaits;
@@ -62,6 +63,9 @@ pub struct Owner {
     gate: Gate,
     /// Of replicated shards, by place.
     seats: Seats,
+    /// What is known of the cluster, and the version of it that was seen.
+    board: Arc<Board>,
+    seen_board: u64,
     sync_waits: SyncWaits,
     /// Connections that answers of other owners came for.
     answered: Vec<u32>,
@@ -84,12 +88,20 @@ pub struct Owner {
 impl Owner {
     /// `inboxes` are those of all owners, in order. Where the node keeps its data the owner loads until it is
     /// handed its shards; else nothing outlives the process.
-    pub fn new(mut engine: Engine, listeners: Vec<Listener>, inboxes: Vec<Arc<Inbox>>, keeps: bool) -> Self {
+    pub fn new(
+        mut engine: Engine,
+        listeners: Vec<Listener>,
+        inboxes: Vec<Arc<Inbox>>,
+        board: Arc<Board>,
+        keeps: bool,
+    ) -> Self {
         engine.world.obstacles.set(Obstacle::Loading, keeps);
         Self {
             crossing: Crossing::new(engine.world.topology.me.into(), inboxes),
             gate: Gate::new(None),
             seats: Seats::default(),
+            board,
+            seen_board: 0,
             sync_waits: SyncWaits::default(),
             reload_number: 0,
             answered: Vec::new(),
@@ -140,6 +152,7 @@ impl Owner {
             self.take_events(poller, &events, &mut ready)?;
             self.heed_handover();
             self.heed_ports()?;
+            self.heed_board();
             self.open_gate()?;
             let has_work = !(ready.is_empty() && self.listed.is_empty() && self.answered.is_empty());
             // A bell may have brought nothing but what other owners sent.

@@ -8,7 +8,8 @@
 use ruvio_core::command::{Args, OwnedArgs};
 use ruvio_core::engine::course::{Course, Part, Then};
 use ruvio_core::engine::session::ClientId;
-use ruvio_core::engine::{Ahead, Departure, Flow, Passport};
+use ruvio_core::engine::{Ahead, Departure, Flow, NOBODY, Passport};
+use ruvio_core::error;
 use ruvio_core::exec::Now;
 use ruvio_core::resp::Reply;
 
@@ -39,6 +40,15 @@ struct Trip<'a> {
     args: Args<'a>,
     ahead: Ahead,
     now: Now,
+}
+
+/// A shard that has to do with it is led by no node that is known.
+fn is_towards_nobody(course: &Course) -> bool {
+    match course {
+        Course::There { owner, .. } | Course::Transaction { owner } => *owner == NOBODY,
+        Course::Split { parts } => parts.iter().any(|part| part.owner == NOBODY),
+        _ => false,
+    }
 }
 
 impl Owner {
@@ -131,7 +141,14 @@ impl Owner {
             now,
             ..
         } = trip;
-        match self.engine.course(client, args, &ahead) {
+        let course = self.engine.course(client, args, &ahead);
+        if is_towards_nobody(&course) {
+            return Routed::Ran(
+                self.engine
+                    .refuse_course(client, args, &ahead, error::NOT_LED, now, reply),
+            );
+        }
+        match course {
             Course::Here => Routed::Ran(self.engine.run_here_ahead(client, args, ahead, now, reply)),
             Course::Refuse(error) => {
                 Routed::Ran(self.engine.refuse_course(client, args, &ahead, error, now, reply))
@@ -143,7 +160,9 @@ impl Owner {
             Course::Unwatch { owner } => {
                 let passport = self.engine.passport(client);
                 let flow = self.engine.run_here_ahead(client, args, ahead, now, reply);
-                self.tell(usize::from(owner), passport, &[b"UNWATCH"]);
+                if owner != NOBODY {
+                    self.tell(usize::from(owner), passport, &[b"UNWATCH"]);
+                }
                 Routed::Ran(flow)
             }
             Course::Forget => {

@@ -14,8 +14,8 @@ use ruvio_core::keyspace::{Role, Shard};
 use ruvio_server::replica::{Event, Instant, Port, Stint};
 use ruvio_server::wal::{LogId, ShardId};
 
-use super::Owner;
 use super::gate::Way;
+use super::{Owner, now};
 
 /// Makes a shard's keyspace anew from what the node keeps, up to an entry that the log has, and hands it to
 /// the shard's owner.
@@ -152,7 +152,7 @@ impl Owner {
                 if id.index.0 > seat.held {
                     seat.held = id.index.0;
                     self.engine
-                        .apply_entry(place, &payload)
+                        .apply_entry(place, &payload, now())
                         .map_err(|why| diverged(seat.port.shard(), id, &why))?;
                     seat.port.note_applied(id.index.0);
                 }
@@ -186,6 +186,8 @@ impl Owner {
     fn leave(&mut self, place: usize) {
         self.set_stint(place, None);
         self.engine.set_role(place, Role::Absent);
+        self.engine.leave_shard(place, now());
+        self.deliver_between(now());
     }
 
     fn step_down(&mut self, place: usize, given: LogId) {

@@ -24,6 +24,7 @@ mod snapshot;
 mod store;
 #[cfg(test)]
 mod tests;
+mod topology;
 mod types;
 pub mod wire;
 
@@ -36,4 +37,5 @@ pub use peers::{Answered, Peers};
 pub use service::{Neighbours, Refusal as NeighbourRefusal};
 pub use snapshot::{Held, Images, Received, Snapshot};
 pub use store::{OpenError, Store, open};
+pub use topology::{Exchange, Tables};
 pub use types::{Batch, C, End, Membership, Outcomes, Refusal, Release};

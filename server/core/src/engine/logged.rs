@@ -2,8 +2,9 @@
 //! wait for them.
 
 use super::Engine;
-use crate::effect::apply::{ApplyError, apply};
+use crate::effect::apply::ApplyError;
 use crate::effect::{DecodeError, Decoder};
+use crate::exec::Now;
 use crate::keyspace::Shard;
 
 /// Why an entry could not be applied.
@@ -79,14 +80,13 @@ impl Engine {
     }
 
     /// Makes the changes of an entry of the shard at that place, which its leader decided.
-    pub fn apply_entry(&mut self, place: usize, payload: &[u8]) -> Result<(), EntryError> {
-        let Some(shard) = self.shard_of_place(place) else {
-            return Ok(());
-        };
+    pub fn apply_entry(&mut self, place: usize, payload: &[u8], now: Now) -> Result<(), EntryError> {
+        self.select_place(place);
         for decoded in Decoder::new(payload) {
             let (db, effect) = decoded?;
-            apply(shard, db, &effect)?;
+            self.apply_effect(db, &effect)?;
         }
+        self.note_applied(place, now);
         Ok(())
     }
 

@@ -278,8 +278,16 @@ options! {
         "The port that a replica tells.";
     ReplicaIgnoreDiskWriteErrors "replica-ignore-disk-write-errors" Kind::Flag, "no", LIVE.kept(),
         "Whether a replica goes on after a failed write.";
-    ClusterEnabled "cluster-enabled" Kind::Only(&["no"], "this version serves no cluster"), "no", FIXED,
-        "Whether the node is part of a cluster.";
+    ClusterEnabled "cluster-enabled" Kind::Flag, "no", FIXED,
+        "Whether the node is part of a cluster: its shards are replicated, and a new one waits until ruvioctl or the operator makes it a member.";
+    RoutedPort "routed-port" int(0, 65535), "6380", FIXED.ours(),
+        "In a cluster, the port that serves all shards to plain clients; 0 for none.";
+    PeerPort "peer-port" int(1, 65535), "7379", FIXED.ours(),
+        "In a cluster, the port for the other nodes.";
+    AdminPort "admin-port" int(1, 65535), "7380", FIXED.ours(),
+        "In a cluster, the port for ruvioctl and the operator.";
+    ClusterTokenFile "cluster-token-file" Kind::Text, "", FIXED.ours(),
+        "A file with the secret that nodes of a cluster, ruvioctl and the operator prove themselves with.";
     ClusterConfigFile "cluster-config-file" Kind::Text, "nodes.conf", FIXED.kept(),
         "The cluster's file.";
     ClusterNodeTimeout "cluster-node-timeout" int(0, i64::MAX), "15000", LIVE.kept(),

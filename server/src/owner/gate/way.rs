@@ -40,7 +40,6 @@ pub enum Way {
         last: u64,
         ticket: Ticket,
     },
-    #[expect(dead_code, reason = "there are no groups yet")]
     Replicated {
         port: Arc<Port>,
         /// While it leads.

@@ -37,6 +37,7 @@ use super::peers::{Factory, MESSAGE_BYTES_MAX, Peers};
 use super::service::{Neighbours, Seat, Service};
 use super::snapshot::Images;
 use super::store::Store;
+use super::topology::{self, Tables};
 use crate::replica::{Port, Proposal};
 use crate::wal::{LogId, NodeId, ShardId};
 pub use settings::{Settings, Timing};
@@ -165,6 +166,28 @@ impl Node {
             RaftError::APIError(InitializeError::NotInMembers(_)) => InitializeRefused::NotMember,
             RaftError::Fatal(fatal) => InitializeRefused::Ended(fatal.to_string()),
         })
+    }
+
+    /// Keeps the cluster's table: what the groups know goes into it, and it is exchanged with other nodes.
+    pub fn share(&self, tables: Arc<dyn Tables>) {
+        let rafts = self.groups.values().map(|group| group.raft.clone());
+        for (shard, group) in &self.groups {
+            let watched = topology::watch(group.raft.clone(), *shard, Arc::clone(&tables));
+            self.handle.spawn(watched);
+        }
+        let exchanged = topology::exchange(rafts.collect(), Arc::clone(&self.peers), tables);
+        self.handle.spawn(exchanged);
+    }
+
+    /// The image of the shard has moved on: the log may forget what it holds.
+    pub fn note_image(&self, shard: ShardId) {
+        if let Some(group) = self.groups.get(&shard) {
+            let raft = group.raft.clone();
+            self.handle.spawn(async move {
+                // It fails where the group has ended, and that is told elsewhere.
+                let _ = raft.trigger().snapshot().await;
+            });
+        }
     }
 
     /// Of each shard, by its number.

@@ -13,6 +13,7 @@ mod log;
 mod membership;
 #[cfg(test)]
 mod tests;
+mod topology;
 
 use openraft::alias::{CommittedLeaderIdOf, LogIdOf, VoteOf};
 use openraft::vote::RaftLeaderId;
@@ -25,6 +26,7 @@ pub use append::{
 pub use election::{transfer_from_wire, transfer_to_wire, vote_from_wire, vote_to_wire};
 pub use log::{entry_of_log, membership_of_payload, membership_payload};
 pub use membership::{ADDRESS_BYTES_MAX, MEMBERS_MAX};
+pub use topology::{NODES_MAX, rows_to_wire, table_from_wire};
 
 use super::types::C;
 use crate::wal::{self, SHARDS_MAX, ShardId};

@@ -1,0 +1,164 @@
+//! The cluster's table: what groups know of their leaders goes into it, and nodes exchange it, when it changes and
+//! each second.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, join_all};
+use futures_util::stream::BoxStream;
+use openraft::ServerState;
+use openraft::async_runtime::watch::WatchReceiver;
+use openraft::metrics::RaftServerMetrics;
+use ruvio_core::cluster::{NodeId, Row, Table};
+use ruvio_proto::peer::v1 as peer;
+
+use super::group::Shard;
+use super::peers::Peers;
+use super::service::{Neighbours, Refusal};
+use super::types::C;
+use super::wire;
+use crate::wal::{self, ShardId};
+
+/// The cluster's table, kept by whoever shows it to owners.
+pub trait Tables: Send + Sync {
+    fn table(&self) -> Arc<Table>;
+    /// Takes in what a group of this node says of its shard.
+    fn take_row(&self, shard: ShardId, row: Row);
+    /// Takes in what another node knows.
+    fn take_table(&self, table: &Table);
+    /// Done when there is another table than at the time of the call.
+    fn changed(&self) -> tokio::sync::futures::Notified<'_>;
+}
+
+/// Answers what peers ask of the table.
+pub struct Exchange(Arc<dyn Tables>);
+
+impl Exchange {
+    pub fn new(tables: Arc<dyn Tables>) -> Self {
+        Self(tables)
+    }
+}
+
+impl Neighbours for Exchange {
+    fn topology(
+        &self,
+        _: wal::NodeId,
+        request: peer::TopologyRequest,
+    ) -> BoxFuture<'_, Result<peer::TopologyResponse, Refusal>> {
+        Box::pin(async move {
+            let shards = self.0.table().shards();
+            let theirs = wire::table_from_wire(request.nodes, request.shards, shards);
+            self.0.take_table(&theirs.map_err(|why| why.to_string())?);
+            let table = self.0.table();
+            let digest = table.digest();
+            let (nodes, shards) = match digest == request.digest {
+                true => Default::default(),
+                false => wire::rows_to_wire(&table),
+            };
+            Ok(peer::TopologyResponse {
+                digest,
+                nodes,
+                shards,
+            })
+        })
+    }
+
+    fn forward(
+        &self,
+        _: wal::NodeId,
+        _: BoxStream<'static, peer::ForwardRequest>,
+    ) -> Result<BoxStream<'static, peer::ForwardResponse>, Refusal> {
+        Err("commands of clients go over their own connections".into())
+    }
+
+    fn publish(
+        &self,
+        _: wal::NodeId,
+        _: BoxStream<'static, peer::PublishRequest>,
+    ) -> Result<BoxStream<'static, peer::PublishResponse>, Refusal> {
+        Err("messages go over connections of their own".into())
+    }
+}
+
+/// Between two exchanges without news.
+const EXCHANGE: Duration = Duration::from_secs(1);
+/// News are not told more often.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Exchanges the table with all members of all shards, for as long as the node runs.
+pub(super) async fn exchange(groups: Vec<Shard>, peers: Arc<Peers>, tables: Arc<dyn Tables>) {
+    loop {
+        let changed = tables.changed();
+        let table = tables.table();
+        let (nodes, shards) = wire::rows_to_wire(&table);
+        let request = peer::TopologyRequest {
+            digest: table.digest(),
+            nodes,
+            shards,
+        };
+        let ask = |(node, address): (u64, String)| ask(&peers, &tables, node, address, request.clone());
+        join_all(members_of(&groups).into_iter().map(ask)).await;
+        tokio::time::sleep(PAUSE).await;
+        // Whatever comes of it, it is time.
+        let _ = tokio::time::timeout(EXCHANGE, changed).await;
+    }
+}
+
+/// All members but this node, and where they are.
+fn members_of(groups: &[Shard]) -> BTreeMap<u64, String> {
+    let mut members = BTreeMap::new();
+    for group in groups {
+        let metrics = group.server_metrics();
+        let metrics = metrics.borrow_watched();
+        let others = metrics
+            .membership_config
+            .nodes()
+            .filter(|(node, _)| **node != metrics.id);
+        members.extend(others.map(|(node, at)| (*node, at.addr.clone())));
+    }
+    members
+}
+
+async fn ask(
+    peers: &Peers,
+    tables: &Arc<dyn Tables>,
+    node: u64,
+    address: String,
+    request: peer::TopologyRequest,
+) {
+    // Who cannot be reached is not told of here: the groups are.
+    let Ok(answer) = peers.topology(wal::NodeId(node), &address, request).await else {
+        return;
+    };
+    let shards = tables.table().shards();
+    match wire::table_from_wire(answer.nodes, answer.shards, shards) {
+        Ok(theirs) => tables.take_table(&theirs),
+        Err(why) => tracing::warn!(node, %why, "a node sends no table"),
+    }
+}
+
+/// Tells what the shard's group knows, whenever it knows better, until the group ends.
+pub(super) async fn watch(raft: Shard, shard: ShardId, tables: Arc<dyn Tables>) {
+    let mut metrics = raft.server_metrics();
+    loop {
+        let row = row_of(&metrics.borrow_watched());
+        tables.take_row(shard, row);
+        if metrics.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+fn row_of(metrics: &RaftServerMetrics<C>) -> Row {
+    // A node that was restarted is still named by its own vote, and leads only when it is elected anew.
+    let is_restarted = metrics.current_leader == Some(metrics.id) && metrics.state != ServerState::Leader;
+    let membership = &metrics.membership_config;
+    Row {
+        term: metrics.vote.leader_id.term,
+        membership: membership.log_id().as_ref().map_or(0, |id| wire::index(id.index)),
+        leader: metrics.current_leader.filter(|_| !is_restarted).map(NodeId),
+        voters: membership.voter_ids().map(NodeId).collect(),
+        learners: membership.membership().learner_ids().map(NodeId).collect(),
+    }
+}

@@ -1,0 +1,211 @@
+//! How a node of a cluster starts: it waits until it is made a member, reads what it kept up to what is known to be
+//! committed, and joins its shards' groups.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context;
+use ruvio_core::cluster;
+use ruvio_core::options::{Durability, Id, Options};
+use ruvio_server::datadir::Identity;
+use ruvio_server::raft::{self, Held, Images, Received};
+use ruvio_server::replica::Port;
+use ruvio_server::wal::{LogId, ShardId};
+
+use super::config;
+use super::keeper::Request;
+use super::owner::Rebuild;
+
+/// What a new node needs to become a member.
+pub struct Invitation {
+    pub identity: Identity,
+}
+
+/// What the threads of a node of a cluster share.
+pub struct Membership {
+    invitation: (SyncSender<Invitation>, Mutex<Receiver<Invitation>>),
+    /// The groups, once they are at work.
+    pub raft: OnceLock<Arc<raft::Node>>,
+    pub options: Options,
+    token: Option<raft::Token>,
+    /// For peers.
+    listen: SocketAddr,
+}
+
+/// Between two looks whether the node is to end.
+const LOOK: Duration = Duration::from_millis(100);
+
+impl Membership {
+    pub fn new(options: &Options) -> anyhow::Result<Self> {
+        let (send, receive) = sync_channel(1);
+        Ok(Self {
+            invitation: (send, Mutex::new(receive)),
+            raft: OnceLock::new(),
+            token: token(options)?,
+            listen: peer_address(options)?,
+            options: options.clone(),
+        })
+    }
+
+    #[expect(dead_code, reason = "nobody administers nodes yet")]
+    /// Makes the node a member. False: it is one, or is about to be.
+    pub fn invite(&self, invitation: Invitation) -> bool {
+        self.invitation.0.try_send(invitation).is_ok()
+    }
+
+    /// What the node's groups are told.
+    pub fn settings(&self, identity: &Identity) -> raft::Settings {
+        raft::Settings {
+            me: raft::Me {
+                cluster: identity.cluster,
+                node: identity.node,
+                incarnation: identity.incarnation,
+                token: self.token.clone(),
+                shards: identity.shards,
+            },
+            roster: Arc::default(),
+            listen: self.listen,
+            timing: raft::Timing::default(),
+            threads: 1,
+            may_lose_tail: self.options.durability() != Durability::Always,
+        }
+    }
+
+    /// What others are told of this node.
+    pub fn describe(&self, identity: &Identity) -> cluster::Node {
+        let port = |id| self.options.number(id) as u16;
+        let announced = [Id::ClusterAnnounceHostname, Id::ClusterAnnounceIp]
+            .map(|id| self.options.shown_by(id))
+            .into_iter()
+            .find(|host| !host.is_empty());
+        cluster::Node {
+            id: cluster::NodeId(identity.node.0),
+            incarnation: identity.incarnation,
+            name: String::new(),
+            host: announced.unwrap_or_else(|| self.listen.ip().to_string()),
+            port: self.options.port(),
+            routed_port: port(Id::RoutedPort),
+            tls_port: 0,
+            peer_port: self.listen.port(),
+            admin_port: port(Id::AdminPort),
+            is_alive: true,
+        }
+    }
+
+    /// Until the node is made a member. `None`: it is to end.
+    pub fn wait(&self, stopping: &AtomicBool) -> Option<Invitation> {
+        let invitations = self.invitation.1.lock().unwrap_or_else(PoisonError::into_inner);
+        tracing::info!(
+            "waits to be made a member of a cluster: ruvioctl bootstrap, or the operator, does that"
+        );
+        while !stopping.load(Ordering::Relaxed) {
+            match invitations.recv_timeout(LOOK) {
+                Ok(invitation) => return Some(invitation),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+        None
+    }
+}
+
+/// The secret that nodes of the cluster share.
+fn token(options: &Options) -> anyhow::Result<Option<raft::Token>> {
+    let path = options.shown_by(Id::ClusterTokenFile);
+    if path.is_empty() {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read the cluster's token from {path}"))?;
+    let token = raft::Token::new(text.trim());
+    let token = token.with_context(|| {
+        format!(
+            "the cluster's token in {path} has to be 1 to {} visible characters",
+            raft::Token::BYTES_MAX
+        )
+    })?;
+    Ok(Some(token))
+}
+
+/// Where peers reach the node: on the first address that clients do.
+fn peer_address(options: &Options) -> anyhow::Result<SocketAddr> {
+    let port = options.number(Id::PeerPort) as u16;
+    let first = config::addresses(options, port)?.into_iter().next();
+    Ok(first.context("bind names no address to listen on")?.socket)
+}
+
+/// What the images of the node hold, for the groups, which must not wait for a disk.
+pub struct Holdings {
+    held: Mutex<Vec<Option<Held>>>,
+}
+
+impl Holdings {
+    pub fn new(held: Vec<Option<LogId>>) -> Self {
+        let held = held.into_iter().map(|at| at.map(|at| Held { at })).collect();
+        Self {
+            held: Mutex::new(held),
+        }
+    }
+
+    /// The image of the shard holds the log up to here.
+    pub fn note(&self, shard: ShardId, at: LogId) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = held.get_mut(usize::from(shard.0)) {
+            *place = Some(Held { at });
+        }
+    }
+}
+
+impl Images for Holdings {
+    fn held(&self, shard: ShardId) -> Option<Held> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.get(usize::from(shard.0)).copied().flatten()
+    }
+
+    fn install(
+        &self,
+        _shard: ShardId,
+        _received: Received,
+    ) -> futures_util::future::BoxFuture<'_, std::io::Result<()>> {
+        Box::pin(async { Err(std::io::ErrorKind::Unsupported.into()) })
+    }
+}
+
+/// Asks the keeper for a shard anew.
+pub struct Rebuilder(pub SyncSender<Request>);
+
+impl Rebuild for Rebuilder {
+    fn rebuild(&self, shard: ShardId, up_to: LogId) {
+        // It has room for one of each shard, and no shard is asked for twice.
+        if self.0.try_send(Request::Rebuild { shard, up_to }).is_err() {
+            tracing::error!(
+                shard = shard.0,
+                "the keeper takes nothing more: the shard stays away"
+            );
+        }
+    }
+}
+
+/// The groups over the log, as the painter sees them.
+pub struct Groups {
+    pub ports: Vec<Arc<Port>>,
+    pub holdings: Arc<Holdings>,
+    pub raft: Arc<raft::Node>,
+}
+
+impl Groups {
+    /// What is committed and was given to the shard's owner.
+    pub fn given(&self, shard: ShardId) -> u64 {
+        let port = self.ports.get(usize::from(shard.0));
+        port.map_or(0, |port| port.given().index.0)
+    }
+
+    /// The log may forget what the image holds.
+    pub fn forget(&self, shard: ShardId, at: LogId) {
+        self.holdings.note(shard, at);
+        self.raft.note_image(shard);
+    }
+}
