@@ -21,6 +21,8 @@ pub enum ImageError {
     Meta { shard: u16, source: Unreadable },
     #[error("the image of shard {shard}: {source}")]
     Window { shard: u16, source: WindowError },
+    #[error("the image of shard {shard} was not sent to its end: {source}")]
+    Export { shard: u16, source: io::Error },
 }
 
 impl ImageError {
@@ -38,7 +40,7 @@ impl ImageError {
     /// The code that the process ends with.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Io { .. } => EXIT_IO,
+            Self::Io { .. } | Self::Export { .. } => EXIT_IO,
             Self::Store(error) if error.kind() == rocksdb::ErrorKind::IOError => EXIT_IO,
             _ => EXIT_CORRUPT,
         }

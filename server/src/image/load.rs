@@ -9,7 +9,7 @@ use super::error::ImageError;
 use super::store::Image;
 use crate::wal::ShardId;
 
-const READ_AHEAD_BYTES: usize = 4 << 20;
+pub(super) const READ_AHEAD_BYTES: usize = 4 << 20;
 
 /// What was loaded.
 #[derive(Clone, Debug)]
@@ -38,7 +38,8 @@ impl Image {
         reading.set_readahead_size(READ_AHEAD_BYTES);
         reading.fill_cache(false);
         let mut loader = Loader::new(meta, shard);
-        let mut rows = self.db.raw_iterator_cf_opt(self.family(id)?, reading);
+        let family = self.families.family(id)?;
+        let mut rows = self.families.db.raw_iterator_cf_opt(&family, reading);
         rows.seek_to_first();
         while let Some((key, value)) = rows.item() {
             loader.row(shard, key, value).map_err(broken)?;

@@ -1,25 +1,28 @@
 //! RocksDB, as the image uses it: a column family a shard, one sorted file a run, no memtable, no log of its
 //! own. An ingest is atomic and synced, so the index in a file's first row is durable when it returns.
+//! Which family is a shard's is for `families` to say.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rocksdb::{
-    BlockBasedOptions, ChecksumType, ColumnFamily, ColumnFamilyDescriptor, DB, DBCompressionType, Env,
-    IngestExternalFileOptions, LogLevel, MergeOperands, Options, ReadOptions, SstFileWriter,
-    WaitForCompactOptions,
+    BlockBasedOptions, ChecksumType, ColumnFamilyDescriptor, DBCompressionType, Env,
+    IngestExternalFileOptions, LogLevel, MergeOperands, Options, SstFileWriter, WaitForCompactOptions,
 };
 use ruvio_core::image::window::{Counts, Entries, Failure, Reach, Sink, emit, gather};
-use ruvio_core::image::{Meta, merge, row};
+use ruvio_core::image::{Meta, merge};
 
 use super::error::ImageError;
+use super::export::Exports;
+use super::families::{DB, Families, name};
 use super::priority;
 use crate::wal::ShardId;
 
 /// Files that a column family collects before they are merged into the sorted rest.
 const RUNS_MAX: i32 = 4;
-const FILE_BYTES: u64 = 64 << 20;
+pub(super) const FILE_BYTES: u64 = 64 << 20;
 const LEVEL_BYTES: u64 = 256 << 20;
 const BLOCK_BYTES: usize = 32 << 10;
 /// What is written is handed to the disk in pieces of this, not all at the end.
@@ -29,8 +32,8 @@ const MEMTABLE_BYTES: usize = 64 << 10;
 
 /// See the module.
 pub struct Image {
-    pub(super) db: DB,
-    options: Options,
+    pub(super) families: Arc<Families>,
+    pub(super) options: Options,
     folder: PathBuf,
 }
 
@@ -60,52 +63,42 @@ impl Image {
         } else {
             vec!["default".to_owned()]
         };
-        for shard in shards.iter().copied().map(name) {
-            if !names.contains(&shard) {
-                names.push(shard);
+        for shard in shards {
+            if !names.iter().any(|known| Families::is_of(known, *shard)) {
+                names.push(name(*shard, 0));
             }
         }
-        let families = names
+        let described = names
             .iter()
             .map(|name| ColumnFamilyDescriptor::new(name, options.clone()));
-        let db = open_lowered(&options, &rows, families)?;
+        let db = open_lowered(&options, &rows, described)?;
         Ok(Self {
-            db,
+            families: Arc::new(Families::new(db, &names)?),
             options,
             folder: folder.to_owned(),
         })
     }
 
-    pub(super) fn family(&self, shard: ShardId) -> Result<&ColumnFamily, ImageError> {
-        self.db
-            .cf_handle(&name(shard))
-            .ok_or(ImageError::NoShard(shard.0))
-    }
-
     /// What the image holds of a shard; none before its first run.
     pub fn meta(&self, shard: ShardId) -> Result<Option<Meta>, ImageError> {
-        let mut reading = ReadOptions::default();
-        reading.fill_cache(false);
-        let read = self
-            .db
-            .get_pinned_cf_opt(self.family(shard)?, row::META_KEY, &reading)?;
-        let meta = read.map(|bytes| Meta::decode(&bytes)).transpose();
-        meta.map_err(|source| ImageError::Meta {
-            shard: shard.0,
-            source,
-        })
+        self.families.meta(shard)
+    }
+
+    /// For those who send it elsewhere.
+    pub fn exports(&self) -> Exports {
+        Exports::new(Arc::clone(&self.families))
     }
 
     /// Bytes of a shard's rows on the disk.
     pub fn bytes(&self, shard: ShardId) -> Result<u64, ImageError> {
-        Ok(self.db.get_column_family_metadata_cf(self.family(shard)?).size)
+        self.families.bytes(shard)
     }
 
     /// About the bytes of a shard's rows that nothing newer has replaced: what is merged, or the largest run.
     pub fn live_bytes(&self, shard: ShardId) -> Result<u64, ImageError> {
-        let family = name(shard);
+        let family = self.families.name(shard)?;
         let (mut merged, mut run_max) = (0, 0);
-        for file in self.db.live_files()? {
+        for file in self.families.db.live_files()? {
             if file.column_family_name != family {
                 continue;
             }
@@ -142,7 +135,9 @@ impl Image {
                 file_bytes: 0,
             });
         }
-        let path = staging(&self.folder).join(format!("{}-{}.sst", name(shard), meta.at.index));
+        let path = self
+            .staging()
+            .join(format!("{}-{}.sst", name(shard, 0), meta.at.index));
         let added = self.add_file(shard, &path, |file| emit(gathered, entries, file).map_err(broken));
         if added.is_err() {
             // On a full disk what was staged takes room; otherwise the next start removes it.
@@ -169,31 +164,37 @@ impl Image {
         let counts = fill(&mut file)?;
         file.0.finish()?;
         let file_bytes = file.0.file_size();
-        let mut ingesting = IngestExternalFileOptions::default();
-        ingesting.set_move_files(true);
-        // It would write a memtable, which there never is.
-        ingesting.set_allow_blocking_flush(false);
-        self.db
-            .ingest_external_file_cf_opts(self.family(shard)?, &ingesting, vec![path])?;
+        let family = self.families.family(shard)?;
+        let ingesting = ingesting();
+        let db = &self.families.db;
+        db.ingest_external_file_cf_opts(&family, &ingesting, vec![path])?;
         Ok((counts, file_bytes))
+    }
+
+    /// Where files are written before they are ingested: beside the rows, so that they are moved by name.
+    pub(super) fn staging(&self) -> PathBuf {
+        staging(&self.folder)
     }
 
     /// Merges all files of a shard into one order, and waits for it.
     pub fn compact(&self, shard: ShardId) -> Result<(), ImageError> {
         let (from, to) = (None::<&[u8]>, None::<&[u8]>);
-        self.db.compact_range_cf(self.family(shard)?, from, to);
+        let family = self.families.family(shard)?;
+        self.families.db.compact_range_cf(&family, from, to);
         Ok(())
     }
 
     /// Waits until nothing is to be merged in the background.
     pub fn wait_for_compaction(&self) -> Result<(), ImageError> {
-        Ok(self.db.wait_for_compact(&WaitForCompactOptions::default())?)
+        let db = &self.families.db;
+        Ok(db.wait_for_compact(&WaitForCompactOptions::default())?)
     }
 
     /// Forgets a shard, which then has no rows and no index.
-    pub fn forget(&mut self, shard: ShardId) -> Result<(), ImageError> {
-        self.db.drop_cf(&name(shard))?;
-        Ok(self.db.create_cf(name(shard), &self.options)?)
+    pub fn forget(&self, shard: ShardId) -> Result<(), ImageError> {
+        let name = self.families.name(shard)?;
+        self.families.db.drop_cf(&name)?;
+        Ok(self.families.db.create_cf(name, &self.options)?)
     }
 }
 
@@ -217,11 +218,15 @@ impl Sink for SortedFile<'_> {
     }
 }
 
-fn name(shard: ShardId) -> String {
-    format!("shard-{}", shard.0)
+/// Files are moved, not copied.
+pub(super) fn ingesting() -> IngestExternalFileOptions {
+    let mut ingesting = IngestExternalFileOptions::default();
+    ingesting.set_move_files(true);
+    // It would write a memtable, which there never is.
+    ingesting.set_allow_blocking_flush(false);
+    ingesting
 }
 
-/// Where files are written before they are ingested: beside the rows, so that they are moved by name.
 fn staging(folder: &Path) -> PathBuf {
     folder.join("staging")
 }

@@ -170,19 +170,28 @@ impl History {
 
     /// Has the image take in the entries up to an index.
     pub(super) fn advance(&self, image: &Image, to: u64) -> Advanced {
+        self.advance_seeded(image, SEED, to)
+    }
+
+    /// The same for an image whose shard has another hash.
+    pub(super) fn advance_seeded(&self, image: &Image, seed: u64, to: u64) -> Advanced {
         let held = image.meta(SHARD).expect("a readable image");
         let mut tail = Tail {
             log: &self.log,
             next: held.map_or(0, |meta| meta.at.index) + 1,
             to,
         };
-        image.advance(SHARD, SEED, &mut tail).expect("a run")
+        image.advance(SHARD, seed, &mut tail).expect("a run")
     }
 
     /// What a start makes of the image and the rest of the log is what is in memory.
     #[track_caller]
     pub(super) fn assert_started(&self, image: &Image) {
-        let mut shard = Shard::new(SEED, 2);
+        let seed = image
+            .meta(SHARD)
+            .expect("readable")
+            .map_or(SEED, |meta| meta.seed);
+        let mut shard = Shard::new(seed, 2);
         let loaded = image.load(SHARD, &mut shard).expect("a load");
         let index = loaded.map_or(0, |loaded| loaded.meta.at.index);
         for index in index + 1..=self.last() {

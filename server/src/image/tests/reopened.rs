@@ -77,7 +77,7 @@ fn shards_have_an_index_of_their_own_and_one_can_be_forgotten() {
         let image = Image::open(&scratch.0, &[SHARD]).expect("a new image");
         history.advance(&image, 1);
     }
-    let mut image = Image::open(&scratch.0, &[other]).expect("opens again");
+    let image = Image::open(&scratch.0, &[other]).expect("opens again");
     assert!(image.meta(other).expect("readable").is_none());
     history.assert_started(&image);
     image.forget(SHARD).expect("forgotten");
