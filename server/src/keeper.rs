@@ -134,6 +134,15 @@ pub enum Claim {
     Member(Option<Claimed>, Arc<Membership>),
 }
 
+impl Claim {
+    pub fn membership(&self) -> Option<Arc<Membership>> {
+        match self {
+            Self::Alone(_) => None,
+            Self::Member(_, membership) => Some(Arc::clone(membership)),
+        }
+    }
+}
+
 /// The shards of one owner, and what filling them took from the allocator.
 struct Load {
     shards: Vec<Shard>,

@@ -1,6 +1,7 @@
 //! `ruvio-server`: the life of a node. Configure (nothing is bound yet), bind, start the owner threads,
 //! load what was kept, wait for a signal, stop, say whether that was complete.
 
+mod administration;
 mod config;
 mod host;
 mod keeper;
@@ -15,6 +16,7 @@ mod runs;
 mod storage;
 
 use std::io::Write;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -23,11 +25,13 @@ use anyhow::Context;
 use ruvio_core::engine::Door;
 use ruvio_core::options::text::{Directive, Origin};
 use ruvio_core::options::{Durability, Id, Options};
+use ruvio_server::admin::{self, Guard};
 use ruvio_server::datadir::Refusal;
 use ruvio_server::image::ImageError;
 use ruvio_server::wal::{self, disk::Folder};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use administration::Administration;
 use config::Request;
 use host::Node;
 use keeper::{Claim, Keeper};
@@ -99,6 +103,9 @@ fn run() -> anyhow::Result<()> {
     let ends = EndSignals::watch()?;
     let claim = claim(&options)?;
     let listeners = bind(&options)?;
+    let member = claim.as_ref().and_then(Claim::membership);
+    let admin = member.map(|member| Ok::<_, anyhow::Error>((member, administration::bind(&options)?)));
+    let admin = admin.transpose()?;
     let node = Arc::new(describe(&listeners)?);
     let pid_file = write_pid_file(&options);
 
@@ -114,6 +121,10 @@ fn run() -> anyhow::Result<()> {
         )
     };
     let keeper = claim.map(keep).transpose()?;
+    if let Some((member, listeners)) = admin {
+        let shards = owners::topology(&options).shards;
+        ends.administer(listeners, Administration::new(member, shards), &node);
+    }
     ends.wait(&node);
     tracing::info!("stopping");
     // Owners may have ended by themselves; joining them tells why. If what is kept has failed, that says more
@@ -302,6 +313,17 @@ impl EndSignals {
             terminate,
             interrupt,
         })
+    }
+
+    /// Takes calls of administration while it waits.
+    fn administer(&self, listeners: Vec<TcpListener>, administration: Administration, node: &Arc<Node>) {
+        let guard = Guard::new(administration.token());
+        let (control, node) = (Arc::new(administration), Arc::clone(node));
+        self.runtime.spawn(async move {
+            if let Err(error) = admin::serve(listeners, guard, control).await {
+                node.end_with(format!("the admin port serves no longer: {error}"));
+            }
+        });
     }
 
     /// Until a signal, or a client's `SHUTDOWN`.

@@ -27,6 +27,8 @@ pub struct Invitation {
 /// What the threads of a node of a cluster share.
 pub struct Membership {
     invitation: (SyncSender<Invitation>, Mutex<Receiver<Invitation>>),
+    /// Who the node is, once it is a member.
+    pub identity: OnceLock<Identity>,
     /// The groups, once they are at work.
     pub raft: OnceLock<Arc<raft::Node>>,
     pub options: Options,
@@ -43,6 +45,7 @@ impl Membership {
         let (send, receive) = sync_channel(1);
         Ok(Self {
             invitation: (send, Mutex::new(receive)),
+            identity: OnceLock::new(),
             raft: OnceLock::new(),
             token: token(options)?,
             listen: peer_address(options)?,
@@ -50,10 +53,13 @@ impl Membership {
         })
     }
 
-    #[expect(dead_code, reason = "nobody administers nodes yet")]
     /// Makes the node a member. False: it is one, or is about to be.
     pub fn invite(&self, invitation: Invitation) -> bool {
         self.invitation.0.try_send(invitation).is_ok()
+    }
+
+    pub fn token(&self) -> Option<&raft::Token> {
+        self.token.as_ref()
     }
 
     /// What the node's groups are told.

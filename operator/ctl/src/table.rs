@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::cluster::{Cluster, Shard, has_begun, hex, phase};
+use super::cluster::{Cluster, Shard, hex, phase};
 use ruvio_proto::admin::v1::StatusResponse;
 
 pub fn render(cluster: &Cluster) -> String {
@@ -42,11 +42,14 @@ fn nodes(cluster: &Cluster, shards: &[Shard]) -> Vec<String> {
         let leads = shards
             .iter()
             .filter(|shard| shard.leader == status.node && status.node != 0);
-        let held = status
-            .replicas
-            .iter()
-            .filter(|replica| has_begun(replica))
-            .count();
+        // As the shards' leaders know it: who was removed may not have heard of it.
+        let holds = |shard: &&Shard| {
+            shard
+                .voters
+                .union(&shard.learners)
+                .any(|node| *node == status.node)
+        };
+        let held = shards.iter().filter(holds).count();
         rows.push(vec![
             name(status),
             address.to_string(),

@@ -31,6 +31,8 @@ impl Work {
         membership: &Membership,
     ) -> anyhow::Result<Option<(Storage, Painter)>> {
         let identity = *claimed.identity();
+        // It is a member from now on, whatever is read.
+        let _ = membership.identity.set(identity);
         let found = Found::read(claimed)?;
         let image = found.open_image(self.topology.shards)?;
         let mut painter = Painter::new(image, self.topology, found.log_folder(), Arc::clone(&self.node));

@@ -1,0 +1,449 @@
+//! The node as those who administer it see it: its part of `ruvio_server::admin`, over its membership and its groups.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use ruvio_core::options::{Id, Options};
+use ruvio_server::admin::answers::{
+    ApplyConfigRequest, ApplyConfigResponse, DigestResponse, KnownLeader, MemberProgress, NodePhase,
+    RecoverQuorumResponse, ReloadResponse, ReplicaStatus, Role, StatusResponse,
+};
+use ruvio_server::admin::common::{self, Member, StoredMembership, VoterSet};
+use ruvio_server::admin::{Control, Founding, RecoverQuorum, Refused, ReplicaChange};
+use ruvio_server::datadir::Identity;
+use ruvio_server::raft::{self, ChangeError, InitializeRefused, ShardStatus, TransferError, placement};
+use ruvio_server::wal::{LogId, NodeId, ShardId};
+
+use super::replicas::{Invitation, Membership};
+use super::{config, entropy, is_missing};
+
+/// A member that has to read its data first may take longer: it is asked again.
+const START_MAX: Duration = Duration::from_secs(50);
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(20);
+/// A drained node looks so often whether it has come to lead.
+const DRAIN_LOOK: Duration = Duration::from_millis(500);
+
+pub struct Administration {
+    membership: Arc<Membership>,
+    shards: u16,
+    started: Instant,
+    drained: Arc<AtomicBool>,
+}
+
+/// Listens on the admin port of every address of `bind`.
+pub fn bind(options: &Options) -> anyhow::Result<Vec<TcpListener>> {
+    let mut listeners = Vec::new();
+    for address in config::addresses(options, options.number(Id::AdminPort) as u16)? {
+        match TcpListener::bind(address.socket) {
+            Ok(listener) => {
+                tracing::info!(address = %address.socket, "listening for ruvioctl and the operator");
+                listeners.push(listener);
+            }
+            Err(error) if address.optional && is_missing(&error) => {}
+            Err(error) => {
+                let address = address.socket;
+                return Err(error).with_context(|| {
+                    format!("cannot listen on {address}, the admin port: stop who listens there, or take another one")
+                });
+            }
+        }
+    }
+    Ok(listeners)
+}
+
+impl Administration {
+    pub fn new(membership: Arc<Membership>, shards: u16) -> Self {
+        Self {
+            membership,
+            shards,
+            started: Instant::now(),
+            drained: Arc::default(),
+        }
+    }
+
+    pub fn token(&self) -> Option<raft::Token> {
+        self.membership.token().cloned()
+    }
+
+    fn identity(&self) -> Option<&Identity> {
+        self.membership.identity.get()
+    }
+
+    fn groups(&self) -> Result<&Arc<raft::Node>, Refused> {
+        self.membership.raft.get().ok_or_else(|| match self.identity() {
+            Some(_) => Refused::Unavailable("the node still reads its data: try again in a while".to_owned()),
+            None => Refused::Precondition(
+                "the node is in no cluster yet: ruvioctl bootstrap makes one, ruvioctl join adds it to one"
+                    .to_owned(),
+            ),
+        })
+    }
+
+    /// The groups, once they are at work.
+    async fn await_groups(&self) -> Result<&Arc<raft::Node>, Refused> {
+        let start = Instant::now();
+        loop {
+            if let Some(groups) = self.membership.raft.get() {
+                return Ok(groups);
+            }
+            if start.elapsed() > START_MAX {
+                let why = "the node is a member and still reads its data: the same call again waits on";
+                return Err(Refused::Unavailable(why.to_owned()));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// The node becomes a member, unless it is one.
+    fn enter(&self, founding: &Founding) -> Result<bool, Refused> {
+        if self.identity().is_some() {
+            return Ok(true);
+        }
+        let drawn = entropy().map_err(|error| Refused::Internal(error.to_string()))?;
+        let identity = Identity::new(founding.cluster, founding.callee, drawn, founding.shards);
+        // If somebody else was faster, what is compared afterwards says who.
+        self.membership.invite(Invitation { identity });
+        Ok(false)
+    }
+
+    fn check(&self, founding: &Founding) -> Result<(), Refused> {
+        let Some(identity) = self.identity() else {
+            return Ok(());
+        };
+        if identity.cluster != founding.cluster {
+            return Err(Refused::Precondition(format!(
+                "this node is of cluster {} and stays with it: start it with an empty folder to make it another's",
+                identity.cluster
+            )));
+        }
+        if identity.node != founding.callee {
+            return Err(Refused::Precondition(format!(
+                "this is node {} of the cluster, not node {}: the nodes were named in another order",
+                identity.node.0, founding.callee.0
+            )));
+        }
+        Ok(())
+    }
+
+    /// Begins those shards that this node is to lead first, unless they have begun.
+    async fn begin(&self, groups: &raft::Node, founding: &Founding) -> Result<(), Refused> {
+        let nodes: Vec<NodeId> = founding.nodes.iter().map(|founder| founder.node).collect();
+        let addresses: BTreeMap<NodeId, &str> = founding
+            .nodes
+            .iter()
+            .map(|founder| (founder.node, &*founder.peer_address))
+            .collect();
+        let has_begun = |shard: ShardId| {
+            let of_shard = |status: &ShardStatus| status.shard == shard && !status.voters.concat().is_empty();
+            groups.status().iter().any(of_shard)
+        };
+        let places = placement::place(&nodes, founding.shards, founding.replication_factor);
+        let mine = places
+            .into_iter()
+            .filter(|place| place.leader() == Some(founding.callee));
+        for place in mine.filter(|place| !has_begun(place.shard)) {
+            let member = |node: &NodeId| (*node, addresses.get(node).copied().unwrap_or_default().to_owned());
+            let members = place.voters.iter().map(member).collect();
+            match groups.initialize(place.shard, members).await {
+                Ok(()) | Err(InitializeRefused::Done) => {}
+                Err(refused) => {
+                    let why = format!("shard {} cannot begin: {refused}", place.shard.0);
+                    return Err(Refused::Internal(why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn status_of(&self, groups: &raft::Node, shard: u16) -> Result<ShardStatus, Refused> {
+        let found = groups.status().into_iter().find(|status| status.shard.0 == shard);
+        found.ok_or_else(|| Refused::Precondition(format!("this node has no replica of shard {shard}")))
+    }
+}
+
+impl Control for Administration {
+    fn shards(&self) -> u16 {
+        self.shards
+    }
+
+    async fn bootstrap(&self, founding: Founding) -> Result<bool, Refused> {
+        let existed = self.enter(&founding)?;
+        self.check(&founding)?;
+        let groups = self.await_groups().await?;
+        self.check(&founding)?;
+        if !founding.join_only {
+            self.begin(groups, &founding).await?;
+        }
+        Ok(existed)
+    }
+
+    async fn status(&self, shards: &[u16]) -> StatusResponse {
+        let port = |id| u32::try_from(self.membership.options.number(id)).unwrap_or(0);
+        let groups = self.membership.raft.get();
+        let all = groups.map(|groups| groups.status()).unwrap_or_default();
+        let wanted = |status: &&ShardStatus| shards.is_empty() || shards.contains(&status.shard.0);
+        let phase = match (self.identity(), groups) {
+            (None, _) => NodePhase::New,
+            (Some(_), None) => NodePhase::Loading,
+            (Some(_), Some(_)) if self.drained.load(Ordering::Relaxed) => NodePhase::Draining,
+            (Some(_), Some(_)) => NodePhase::Serving,
+        };
+        let identity = self.identity();
+        StatusResponse {
+            cluster_id: identity
+                .map(|identity| identity.cluster.0.to_vec().into())
+                .unwrap_or_default(),
+            node: identity.map_or(0, |identity| identity.node.0),
+            incarnation: identity.map_or(0, |identity| identity.incarnation),
+            release: env!("CARGO_PKG_VERSION").to_owned(),
+            phase: phase.into(),
+            shards_total: u32::from(self.shards),
+            replicas: all.iter().filter(wanted).map(replica).collect(),
+            leaders: all.iter().map(leader).collect(),
+            config_revision: String::new(),
+            uptime_ms: self.started.elapsed().as_millis() as u64,
+            peer_port: port(Id::PeerPort),
+            port: u32::from(self.membership.options.port()),
+            routed_port: port(Id::RoutedPort),
+        }
+    }
+
+    async fn change_replicas(&self, change: ReplicaChange) -> Result<StoredMembership, Refused> {
+        let groups = self.groups()?;
+        if change.learners_only {
+            return Err(Refused::Unsupported(
+                "new members vote as soon as they have caught up",
+            ));
+        }
+        let added = change
+            .add
+            .into_iter()
+            .map(|member| (NodeId(member.node), member.address));
+        let (added, removed): (Vec<_>, Vec<_>) =
+            (added.collect(), change.remove.into_iter().map(NodeId).collect());
+        let at = change
+            .if_membership
+            .map(|id| LogId::new(id.term, id.node, id.index));
+        let changed = groups.change_replicas(ShardId(change.shard), &added, &removed, at);
+        match tokio::time::timeout(change.catch_up, changed).await {
+            Ok(Ok(_)) => Ok(membership(&self.status_of(groups, change.shard)?)),
+            Ok(Err(error)) => Err(unchanged(change.shard, error)),
+            Err(_) => Err(Refused::TimedOut(format!(
+                "the new members of shard {} have not caught up in time: they go on learning, and the same call again waits on",
+                change.shard
+            ))),
+        }
+    }
+
+    async fn transfer_leader(
+        &self,
+        shard: u16,
+        to: Option<u64>,
+        within: Duration,
+    ) -> Result<(u64, u64), Refused> {
+        let groups = self.groups()?;
+        let status = self.status_of(groups, shard)?;
+        let to = to.map(NodeId).or_else(|| successor(&status));
+        let Some(to) = to else {
+            return Err(match status.role {
+                raft::Role::Leader => Refused::Precondition(format!(
+                    "shard {shard} has no other voter: add one with change-replicas"
+                )),
+                _ => not_leader(shard, status.leader),
+            });
+        };
+        let transferred = groups.transfer_leader(ShardId(shard), to);
+        match tokio::time::timeout(within, transferred).await {
+            Ok(Ok(())) => Ok((to.0, self.status_of(groups, shard)?.term)),
+            Ok(Err(error)) => Err(not_transferred(shard, error)),
+            Err(_) => Err(Refused::TimedOut(format!(
+                "node {} has not taken shard {shard} over in time",
+                to.0
+            ))),
+        }
+    }
+
+    async fn drain(&self, drain: bool, within: Duration) -> Result<Vec<u16>, Refused> {
+        let groups = self.groups()?;
+        let before = self.drained.swap(drain, Ordering::Relaxed);
+        if !drain {
+            return Ok(Vec::new());
+        }
+        if !before {
+            tokio::spawn(stay_drained(Arc::clone(groups), Arc::clone(&self.drained)));
+        }
+        let start = Instant::now();
+        loop {
+            let left = led(groups);
+            if left.is_empty() || start.elapsed() > within {
+                return Ok(left.iter().map(|status| status.shard.0).collect());
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    async fn apply_config(&self, _: ApplyConfigRequest) -> Result<ApplyConfigResponse, Refused> {
+        Err(Refused::Unsupported("use CONFIG SET on its port"))
+    }
+
+    async fn reload(&self, _: bool, _: bool) -> Result<ReloadResponse, Refused> {
+        Err(Refused::Unsupported("use ACL LOAD on its port"))
+    }
+
+    async fn recover_quorum(&self, _: RecoverQuorum) -> Result<RecoverQuorumResponse, Refused> {
+        Err(Refused::Unsupported(
+            "a shard that lost its majority stays as it is",
+        ))
+    }
+
+    async fn digest(&self, _: u16, _: Option<u64>, _: Duration) -> Result<DigestResponse, Refused> {
+        Err(Refused::Unsupported("use DEBUG DIGEST on its port"))
+    }
+}
+
+/// Gives every leadership away, those that come later too, until the drain ends.
+async fn stay_drained(groups: Arc<raft::Node>, drained: Arc<AtomicBool>) {
+    while drained.load(Ordering::Relaxed) {
+        for status in led(&groups) {
+            let Some(to) = successor(&status) else {
+                continue;
+            };
+            if let Err(error) = groups.transfer_leader(status.shard, to).await {
+                tracing::info!(shard = status.shard.0, to = to.0, %error, "drain: not handed over yet");
+            }
+        }
+        tokio::time::sleep(DRAIN_LOOK).await;
+    }
+}
+
+fn led(groups: &raft::Node) -> Vec<ShardStatus> {
+    let all = groups.status().into_iter();
+    all.filter(|status| status.role == raft::Role::Leader).collect()
+}
+
+/// The voter that is furthest, where this node leads.
+fn successor(status: &ShardStatus) -> Option<NodeId> {
+    let me = status.leader?;
+    let votes = |node: &NodeId| status.voters.iter().all(|set| set.contains(node));
+    let furthest = status
+        .replication
+        .iter()
+        .filter(|(node, _)| **node != me && votes(node));
+    furthest
+        .max_by_key(|(node, at)| (**at, std::cmp::Reverse(**node)))
+        .map(|(node, _)| *node)
+}
+
+fn not_leader(shard: u16, leader: Option<NodeId>) -> Refused {
+    Refused::NotLeader {
+        shard,
+        leader: leader.map(|node| node.0),
+    }
+}
+
+fn unchanged(shard: u16, error: ChangeError) -> Refused {
+    let said = format!("the replicas of shard {shard} are not changed: {error}");
+    match error {
+        ChangeError::NotLeader { leader } => not_leader(shard, leader),
+        ChangeError::Stale { .. } => Refused::Precondition(format!(
+            "somebody else has changed the replicas of shard {shard} meanwhile: look at them, then ask again"
+        )),
+        ChangeError::NotCaughtUp(_) => Refused::TimedOut(said),
+        ChangeError::Unknown(_) => Refused::Unavailable(format!(
+            "whether the replicas of shard {shard} are changed is not known: look at them with ruvioctl status"
+        )),
+        _ => Refused::Precondition(said),
+    }
+}
+
+fn not_transferred(shard: u16, error: TransferError) -> Refused {
+    let said = format!("shard {shard} stays with its leader: {error}");
+    match error {
+        TransferError::NotLeader { leader } => not_leader(shard, leader),
+        TransferError::Busy(_) | TransferError::NotTaken(_) => {
+            Refused::Unavailable(format!("{said}. Try again"))
+        }
+        _ => Refused::Precondition(said),
+    }
+}
+
+fn id(at: LogId) -> Option<common::LogId> {
+    (at != LogId::default()).then_some(common::LogId {
+        term: at.term.0,
+        node: at.node.0,
+        index: at.index.0,
+    })
+}
+
+fn membership(status: &ShardStatus) -> StoredMembership {
+    let set = |nodes: &Vec<NodeId>| VoterSet {
+        nodes: nodes.iter().map(|node| node.0).collect(),
+    };
+    let member = |(node, address): (&NodeId, &String)| Member {
+        node: node.0,
+        address: address.clone(),
+    };
+    StoredMembership {
+        log_id: id(status.membership),
+        membership: Some(common::Membership {
+            voters: status.voters.iter().map(set).collect(),
+            members: status.addresses.iter().map(member).collect(),
+        }),
+    }
+}
+
+fn leader(status: &ShardStatus) -> KnownLeader {
+    KnownLeader {
+        shard: u32::from(status.shard.0),
+        leader: status.leader.map_or(0, |node| node.0),
+        term: status.term,
+    }
+}
+
+fn replica(status: &ShardStatus) -> ReplicaStatus {
+    let role = match status.role {
+        raft::Role::Leader => Role::Leader,
+        raft::Role::Follower => Role::Follower,
+        raft::Role::Candidate => Role::Candidate,
+        raft::Role::Learner => Role::Learner,
+    };
+    let me = status.leader.filter(|_| status.role == raft::Role::Leader);
+    let others = status.replication.iter().filter(|(node, _)| Some(**node) != me);
+    let progress = |(node, at): (&NodeId, &LogId)| MemberProgress {
+        node: node.0,
+        matched: id(*at),
+        lag: status.last_log.index.0.saturating_sub(at.index.0),
+        silent_ms: 0,
+        snapshot_bytes: 0,
+    };
+    ReplicaStatus {
+        shard: u32::from(status.shard.0),
+        role: role.into(),
+        vote: Some(common::Vote {
+            term: status.term,
+            node: status.leader.map_or(0, |node| node.0),
+            committed: status.leader.is_some(),
+        }),
+        leader: status.leader.map_or(0, |node| node.0),
+        last_log_id: id(status.last_log),
+        committed: id(status.committed),
+        applied: id(LogId {
+            index: ruvio_server::wal::LogIndex(status.applied),
+            ..status.given
+        })
+        .filter(|_| status.applied == status.given.index.0),
+        image: None,
+        purged: id(status.purged),
+        membership: Some(membership(status)),
+        members: others.map(progress).collect(),
+        lease_left_ms: 0,
+        keys: None,
+        memory_bytes: None,
+        trouble: String::new(),
+    }
+}
