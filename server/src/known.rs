@@ -2,13 +2,20 @@
 //! what comes of it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use ruvio_core::cluster::{Node, Row, Table};
+use ruvio_core::cluster::{Node, NodeId, Row, Table};
 use ruvio_server::raft::Tables;
 use ruvio_server::wal::ShardId;
 use tokio::sync::Notify;
 
 use super::owners::Noticer;
+
+/// Now, by the wall clock.
+pub fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_millis() as u64
+}
 
 pub struct Known {
     table: Mutex<Arc<Table>>,
@@ -56,6 +63,28 @@ impl Tables for Known {
 
     fn take_table(&self, other: &Table) {
         self.change(|table| table.merge(other));
+    }
+
+    fn note_heard(&self, node: u64, is_heard: bool) {
+        self.change(|table| {
+            let known = table.nodes.get_mut(&NodeId(node));
+            known.is_some_and(|known| std::mem::replace(&mut known.is_alive, is_heard) != is_heard)
+        });
+    }
+
+    fn set_draining(&self, is_draining: bool) {
+        self.change(|table| {
+            let me = table.me;
+            let own = table
+                .nodes
+                .get_mut(&me)
+                .filter(|own| own.is_draining != is_draining);
+            own.is_some_and(|own| {
+                own.is_draining = is_draining;
+                own.version = unix_ms().max(own.version + 1);
+                true
+            })
+        });
     }
 
     fn changed(&self) -> tokio::sync::futures::Notified<'_> {

@@ -15,9 +15,9 @@ use ruvio_server::raft::{self, Held, Images, Received};
 use ruvio_server::replica::Port;
 use ruvio_server::wal::{LogId, ShardId};
 
-use super::config;
 use super::keeper::Request;
 use super::owner::Rebuild;
+use super::{config, known};
 
 /// What a new node needs to become a member.
 pub struct Invitation {
@@ -89,7 +89,7 @@ impl Membership {
             .find(|host| !host.is_empty());
         cluster::Node {
             id: cluster::NodeId(identity.node.0),
-            incarnation: identity.incarnation,
+            version: known::unix_ms(),
             name: String::new(),
             host: announced.unwrap_or_else(|| self.listen.ip().to_string()),
             port: self.options.port(),
@@ -97,6 +97,7 @@ impl Membership {
             tls_port: 0,
             peer_port: self.listen.port(),
             admin_port: port(Id::AdminPort),
+            is_draining: false,
             is_alive: true,
         }
     }

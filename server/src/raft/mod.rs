@@ -21,6 +21,7 @@ mod peers;
 pub mod placement;
 mod service;
 mod snapshot;
+mod spread;
 mod store;
 #[cfg(test)]
 mod tests;

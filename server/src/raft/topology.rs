@@ -27,6 +27,10 @@ pub trait Tables: Send + Sync {
     fn take_row(&self, shard: ShardId, row: Row);
     /// Takes in what another node knows.
     fn take_table(&self, table: &Table);
+    /// Whether a node answers.
+    fn note_heard(&self, node: u64, is_heard: bool);
+    /// Whether this node gives its leaderships away and takes none.
+    fn set_draining(&self, is_draining: bool);
     /// Done when there is another table than at the time of the call.
     fn changed(&self) -> tokio::sync::futures::Notified<'_>;
 }
@@ -127,10 +131,9 @@ async fn ask(
     address: String,
     request: peer::TopologyRequest,
 ) {
-    // Who cannot be reached is not told of here: the groups are.
-    let Ok(answer) = peers.topology(wal::NodeId(node), &address, request).await else {
-        return;
-    };
+    let answer = peers.topology(wal::NodeId(node), &address, request).await;
+    tables.note_heard(node, answer.is_ok());
+    let Ok(answer) = answer else { return };
     let shards = tables.table().shards();
     match wire::table_from_wire(answer.nodes, answer.shards, shards) {
         Ok(theirs) => tables.take_table(&theirs),

@@ -36,8 +36,8 @@ impl NodeId {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Node {
     pub id: NodeId,
-    /// Grows with each start of the node: of two descriptions the later one holds.
-    pub incarnation: u64,
+    /// Of two descriptions the later one holds: only the node itself raises it. Unix milliseconds of its making.
+    pub version: u64,
     pub name: String,
     /// An address or a DNS name, as clients are to be told.
     pub host: String,
@@ -48,6 +48,8 @@ pub struct Node {
     pub tls_port: u16,
     pub peer_port: u16,
     pub admin_port: u16,
+    /// It gives its leaderships away and takes none.
+    pub is_draining: bool,
     /// This node hears of it: everybody's own opinion, and no part of what nodes tell each other.
     pub is_alive: bool,
 }
@@ -69,7 +71,7 @@ impl Node {
             is_alive: self.is_alive,
             ..other
         };
-        // Ids and incarnations are compared first; the rest only settles what should not happen.
+        // Ids and versions are compared first; the rest only settles what should not happen.
         let is_later = other > *self;
         if is_later {
             *self = other;

@@ -83,7 +83,8 @@ impl Table {
         let mut digest = Digest::default();
         for node in self.nodes.values() {
             digest.number(node.id.0);
-            digest.number(node.incarnation);
+            digest.number(node.version);
+            digest.number(node.is_draining.into());
             digest.text(&node.name);
             digest.text(&node.host);
             for port in [

@@ -21,14 +21,13 @@ fn row() -> impl Strategy<Value = Row> {
 }
 
 fn table(me: u64) -> impl Strategy<Value = Table> {
-    let node =
-        (0..4u64, 0..3u64, 0..3u16, any::<bool>()).prop_map(|(id, incarnation, port, is_alive)| Node {
-            id: NodeId(id),
-            incarnation,
-            port,
-            is_alive,
-            ..Node::default()
-        });
+    let node = (0..4u64, 0..3u64, 0..3u16, any::<bool>()).prop_map(|(id, version, port, is_alive)| Node {
+        id: NodeId(id),
+        version,
+        port,
+        is_alive,
+        ..Node::default()
+    });
     (prop::collection::vec(row(), 3), prop::collection::vec(node, 0..5)).prop_map(move |(rows, nodes)| {
         let mut table = Table::new(NodeId(me), 3);
         table.rows = rows;

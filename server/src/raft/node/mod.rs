@@ -36,6 +36,7 @@ use super::members::{self, ChangeError, TransferError};
 use super::peers::{Factory, MESSAGE_BYTES_MAX, Peers};
 use super::service::{Neighbours, Seat, Service};
 use super::snapshot::Images;
+use super::spread;
 use super::store::Store;
 use super::topology::{self, Tables};
 use crate::replica::{Port, Proposal};
@@ -175,8 +176,12 @@ impl Node {
             let watched = topology::watch(group.raft.clone(), *shard, Arc::clone(&tables));
             self.handle.spawn(watched);
         }
-        let exchanged = topology::exchange(rafts.collect(), Arc::clone(&self.peers), tables);
+        let exchanged = topology::exchange(rafts.collect(), Arc::clone(&self.peers), Arc::clone(&tables));
         self.handle.spawn(exchanged);
+        let of_shard =
+            |(shard, group): (&ShardId, &Member)| (*shard, (group.raft.clone(), Arc::clone(&group.port)));
+        self.handle
+            .spawn(spread::spread(self.groups.iter().map(of_shard).collect(), tables));
     }
 
     /// The image of the shard has moved on: the log may forget what it holds.

@@ -19,8 +19,8 @@ pub fn rows_to_wire(table: &Table) -> (Vec<peer::TopologyNode>, Vec<peer::Topolo
 fn node_to_wire(node: &Node) -> peer::TopologyNode {
     peer::TopologyNode {
         node: node.id.0,
-        incarnation: node.incarnation,
-        version: 0,
+        incarnation: 0,
+        version: node.version,
         peer_address: format!("{}:{}", node.host, node.peer_port),
         admin_address: format!("{}:{}", node.host, node.admin_port),
         client_host: node.host.clone(),
@@ -28,7 +28,10 @@ fn node_to_wire(node: &Node) -> peer::TopologyNode {
         tls_port: node.tls_port.into(),
         routed_port: node.routed_port.into(),
         routed_tls_port: 0,
-        state: peer::NodeState::Serving.into(),
+        state: match node.is_draining {
+            true => peer::NodeState::Draining.into(),
+            false => peer::NodeState::Serving.into(),
+        },
     }
 }
 
@@ -76,7 +79,8 @@ fn node_from_wire(sent: peer::TopologyNode) -> Result<Node, Malformed> {
     }
     Ok(Node {
         id: NodeId(sent.node),
-        incarnation: sent.incarnation,
+        version: sent.version,
+        is_draining: sent.state == i32::from(peer::NodeState::Draining),
         name: String::new(),
         port: port(sent.port)?,
         routed_port: port(sent.routed_port)?,
@@ -119,7 +123,8 @@ mod tests {
         let mut table = Table::new(NodeId(0), 4);
         table.merge_node(Node {
             id: NodeId(3),
-            incarnation: 7,
+            version: 7,
+            is_draining: true,
             host: "a.example".into(),
             port: 6379,
             routed_port: 6380,
