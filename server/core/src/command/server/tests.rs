@@ -24,8 +24,8 @@ fn config_set_refuses_in_valkeys_words() {
         ("maxmemory -1", "maxmemory", "argument must be a memory value"),
         ("maxmemory 1.5gb", "maxmemory", "argument must be a memory value"),
         (
-            "proto-max-bulk-len 1",
-            "proto-max-bulk-len",
+            "client-query-buffer-limit 1",
+            "client-query-buffer-limit",
             "argument must be between 1048576 and 9223372036854775807 inclusive",
         ),
         (
