@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use ruvio_core::cluster::Row;
 use ruvio_core::options::{Id, Options};
 use ruvio_server::admin::answers::{
     ApplyConfigRequest, ApplyConfigResponse, DigestResponse, KnownLeader, MemberProgress, NodePhase,
@@ -25,14 +25,11 @@ use super::{config, entropy, is_missing};
 const START_MAX: Duration = Duration::from_secs(50);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
-/// A drained node looks so often whether it has come to lead.
-const DRAIN_LOOK: Duration = Duration::from_millis(500);
 
 pub struct Administration {
     membership: Arc<Membership>,
     shards: u16,
     started: Instant,
-    drained: Arc<AtomicBool>,
 }
 
 /// Listens on the admin port of every address of `bind`.
@@ -62,7 +59,6 @@ impl Administration {
             membership,
             shards,
             started: Instant::now(),
-            drained: Arc::default(),
         }
     }
 
@@ -187,13 +183,17 @@ impl Control for Administration {
         let groups = self.membership.raft.get();
         let all = groups.map(|groups| groups.status()).unwrap_or_default();
         let wanted = |status: &&ShardStatus| shards.is_empty() || shards.contains(&status.shard.0);
+        let table = self.membership.tables.get().map(|tables| tables.table());
+        let me = table.as_ref().and_then(|table| table.nodes.get(&table.me));
+        let drains = me.is_some_and(|me| me.is_draining);
         let phase = match (self.identity(), groups) {
             (None, _) => NodePhase::New,
             (Some(_), None) => NodePhase::Loading,
-            (Some(_), Some(_)) if self.drained.load(Ordering::Relaxed) => NodePhase::Draining,
+            (Some(_), Some(_)) if drains => NodePhase::Draining,
             (Some(_), Some(_)) => NodePhase::Serving,
         };
         let identity = self.identity();
+        let known = table.iter().flat_map(|table| (0..).zip(&table.rows));
         StatusResponse {
             cluster_id: identity
                 .map(|identity| identity.cluster.0.to_vec().into())
@@ -204,7 +204,7 @@ impl Control for Administration {
             phase: phase.into(),
             shards_total: u32::from(self.shards),
             replicas: all.iter().filter(wanted).map(replica).collect(),
-            leaders: all.iter().map(leader).collect(),
+            leaders: known.map(leader).collect(),
             config_revision: String::new(),
             uptime_ms: self.started.elapsed().as_millis() as u64,
             peer_port: port(Id::PeerPort),
@@ -270,12 +270,11 @@ impl Control for Administration {
 
     async fn drain(&self, drain: bool, within: Duration) -> Result<Vec<u16>, Refused> {
         let groups = self.groups()?;
-        let before = self.drained.swap(drain, Ordering::Relaxed);
+        if let Some(tables) = self.membership.tables.get() {
+            tables.set_draining(drain);
+        }
         if !drain {
             return Ok(Vec::new());
-        }
-        if !before {
-            tokio::spawn(stay_drained(Arc::clone(groups), Arc::clone(&self.drained)));
         }
         let start = Instant::now();
         loop {
@@ -303,21 +302,6 @@ impl Control for Administration {
 
     async fn digest(&self, _: u16, _: Option<u64>, _: Duration) -> Result<DigestResponse, Refused> {
         Err(Refused::Unsupported("use DEBUG DIGEST on its port"))
-    }
-}
-
-/// Gives every leadership away, those that come later too, until the drain ends.
-async fn stay_drained(groups: Arc<raft::Node>, drained: Arc<AtomicBool>) {
-    while drained.load(Ordering::Relaxed) {
-        for status in led(&groups) {
-            let Some(to) = successor(&status) else {
-                continue;
-            };
-            if let Err(error) = groups.transfer_leader(status.shard, to).await {
-                tracing::info!(shard = status.shard.0, to = to.0, %error, "drain: not handed over yet");
-            }
-        }
-        tokio::time::sleep(DRAIN_LOOK).await;
     }
 }
 
@@ -397,11 +381,11 @@ fn membership(status: &ShardStatus) -> StoredMembership {
     }
 }
 
-fn leader(status: &ShardStatus) -> KnownLeader {
+fn leader((shard, row): (u32, &Row)) -> KnownLeader {
     KnownLeader {
-        shard: u32::from(status.shard.0),
-        leader: status.leader.map_or(0, |node| node.0),
-        term: status.term,
+        shard,
+        leader: row.leader.map_or(0, |node| node.0),
+        term: row.term,
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Membership {
     pub identity: OnceLock<Identity>,
     /// The groups, once they are at work.
     pub raft: OnceLock<Arc<raft::Node>>,
+    /// The cluster's table, likewise.
+    pub tables: OnceLock<Arc<dyn raft::Tables>>,
     pub options: Options,
     token: Option<raft::Token>,
     /// For peers.
@@ -47,6 +49,7 @@ impl Membership {
             invitation: (send, Mutex::new(receive)),
             identity: OnceLock::new(),
             raft: OnceLock::new(),
+            tables: OnceLock::new(),
             token: token(options)?,
             listen: peer_address(options)?,
             options: options.clone(),

@@ -82,6 +82,7 @@ impl Work {
         let settings = membership.settings(&identity);
         let groups = raft::Node::start(settings, replicas, Some(exchange), Box::new(fatal))
             .context("cannot start the node's groups")?;
+        let _ = membership.tables.set(Arc::clone(&tables));
         groups.share(tables);
         let groups = Arc::new(groups);
         let _ = membership.raft.set(Arc::clone(&groups));
