@@ -4,6 +4,7 @@
 //! Shards are filled by a thread for each owner, so that they are filled side by side and what they take from
 //! the allocator is known by owner.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -16,7 +17,10 @@ use ruvio_core::engine::Topology;
 use ruvio_core::keyspace::Shard;
 use ruvio_core::options::{Id, Options};
 use ruvio_server::image::Image;
+use ruvio_server::raft::Received;
 use ruvio_server::wal::{Entry, Kind, LogId, LogIndex, Scan, Seating, ShardId, Ticket, Wake};
+
+use tokio::sync::oneshot;
 
 use super::entropy;
 use super::host::{self, Node};
@@ -36,6 +40,12 @@ pub enum Request {
     Rebuild {
         shard: ShardId,
         up_to: LogId,
+    },
+    /// Another node's image in the place of a replicated shard's.
+    Install {
+        shard: ShardId,
+        received: Received,
+        done: oneshot::Sender<io::Result<()>>,
     },
     /// A run of the image is wanted.
     Look,
@@ -65,8 +75,8 @@ impl Keeper {
         noticer: Noticer,
         node: &Arc<Node>,
     ) -> anyhow::Result<Self> {
-        // One for each shard, and one for each of the others.
-        let (send, requests) = sync_channel(usize::from(topology.shards) + 3);
+        // Two for each shard, and one for each of the others.
+        let (send, requests) = sync_channel(2 * usize::from(topology.shards) + 3);
         let (stopping, joinable) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
         node.keep(options.durability());
         // There is one keeper.
@@ -177,6 +187,11 @@ impl Work {
                 Ok(Request::Rebuild { shard, up_to }) => {
                     self.rebuild(&storage, &mut painter, shard, up_to)?
                 }
+                Ok(Request::Install {
+                    shard,
+                    received,
+                    done,
+                }) => Self::install(&painter, shard, &received, done),
                 Ok(Request::Look) | Err(RecvTimeoutError::Timeout) => {}
                 Ok(Request::Stop) | Err(RecvTimeoutError::Disconnected) => break,
             }

@@ -13,6 +13,7 @@ use ruvio_core::engine::Topology;
 use ruvio_core::image::window::Reach;
 use ruvio_server::image::policy::{self, State};
 use ruvio_server::image::{Image, ImageError, Tail, priority};
+use ruvio_server::raft::Received;
 use ruvio_server::wal::{Lane, LogId, LogIndex, Room, ShardId, Wal};
 
 use super::host::Node;
@@ -65,6 +66,24 @@ impl Painter {
         if let Some(groups) = &self.groups {
             groups.raft.stop();
         }
+    }
+
+    /// Another node's image in the place of the shard's.
+    pub fn install(&self, shard: ShardId, received: &Received) -> anyhow::Result<()> {
+        let began = Instant::now();
+        let meta = self.image.install(shard, &received.file)?;
+        if let Some(groups) = &self.groups {
+            groups.holdings.note(shard, received.at);
+        }
+        // What is left of it the next one removes.
+        let _ = std::fs::remove_file(&received.file);
+        tracing::info!(
+            shard = shard.0,
+            index = meta.at.index,
+            took_ms = began.elapsed().as_millis() as u64,
+            "the image was replaced by another node's"
+        );
+        Ok(())
     }
 
     /// A shard was made anew.
@@ -197,9 +216,9 @@ impl Painter {
 
     /// The image holds the log up to here, so the log may forget it. One whose queue is full is told with the
     /// next run.
-    fn forget(&self, lane: &Lane, shard: ShardId, at: LogId) {
+    fn forget(&self, wal: &Wal, lane: &Lane, shard: ShardId, at: LogId) {
         match &self.groups {
-            Some(groups) => groups.forget(shard, at),
+            Some(groups) => groups.forget(shard, at, wal.watch().size_bytes()),
             None => {
                 let _ = lane.purge(shard, at);
             }
@@ -229,7 +248,7 @@ impl Painter {
                     took_ms = began.elapsed().as_millis() as u64,
                     "the image took in the log"
                 );
-                self.forget(&lane, shard, LogId::new(at.term, at.node, at.index));
+                self.forget(wal, &lane, shard, LogId::new(at.term, at.node, at.index));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! How a node of a cluster starts: it waits until it is made a member, reads what it kept up to what is known to be
 //! committed, and joins its shards' groups.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -8,9 +9,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
+use futures_util::future::BoxFuture;
 use ruvio_core::cluster;
 use ruvio_core::options::{Durability, Id, Options};
 use ruvio_server::datadir::Identity;
+use ruvio_server::image::{Arrivals, Exports, policy};
 use ruvio_server::raft::{self, Held, Images, Received};
 use ruvio_server::replica::Port;
 use ruvio_server::wal::{LogId, ShardId};
@@ -39,6 +42,8 @@ pub struct Membership {
     listen: SocketAddr,
 }
 
+/// Up to here the log keeps what a replica that is catching up still needs, though the image holds it.
+const LOG_BYTES_MAX: u64 = 2 * policy::WINDOW_BYTES_MAX;
 /// Between two looks whether the node is to end.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -150,13 +155,24 @@ fn peer_address(options: &Options) -> anyhow::Result<SocketAddr> {
 /// What the images of the node hold, for the groups, which must not wait for a disk.
 pub struct Holdings {
     held: Mutex<Vec<Option<Held>>>,
+    exports: Exports,
+    arrivals: Arc<Arrivals>,
+    keeper: SyncSender<Request>,
 }
 
 impl Holdings {
-    pub fn new(held: Vec<Option<LogId>>) -> Self {
+    pub fn new(
+        held: Vec<Option<LogId>>,
+        exports: Exports,
+        arrivals: Arrivals,
+        keeper: SyncSender<Request>,
+    ) -> Self {
         let held = held.into_iter().map(|at| at.map(|at| Held { at })).collect();
         Self {
             held: Mutex::new(held),
+            exports,
+            arrivals: Arc::new(arrivals),
+            keeper,
         }
     }
 
@@ -175,12 +191,28 @@ impl Images for Holdings {
         held.get(usize::from(shard.0)).copied().flatten()
     }
 
-    fn install(
-        &self,
-        _shard: ShardId,
-        _received: Received,
-    ) -> futures_util::future::BoxFuture<'_, std::io::Result<()>> {
-        Box::pin(async { Err(std::io::ErrorKind::Unsupported.into()) })
+    fn install(&self, shard: ShardId, received: Received) -> BoxFuture<'_, io::Result<()>> {
+        let (done, installed) = tokio::sync::oneshot::channel();
+        let request = Request::Install {
+            shard,
+            received,
+            done,
+        };
+        // It has room for one of each shard.
+        let asked = self.keeper.try_send(request);
+        Box::pin(async move {
+            asked.map_err(|_| io::Error::other("the keeper takes nothing more"))?;
+            let installed = installed.await;
+            installed.map_err(|_| io::Error::other("the keeper has ended"))?
+        })
+    }
+
+    fn exports(&self) -> Option<Exports> {
+        Some(self.exports.clone())
+    }
+
+    fn arrivals(&self) -> Option<Arc<Arrivals>> {
+        Some(Arc::clone(&self.arrivals))
     }
 }
 
@@ -213,9 +245,9 @@ impl Groups {
         port.map_or(0, |port| port.given().index.0)
     }
 
-    /// The log may forget what the image holds.
-    pub fn forget(&self, shard: ShardId, at: LogId) {
+    /// The log may forget what the image holds. `log_bytes`: how long it is.
+    pub fn forget(&self, shard: ShardId, at: LogId, log_bytes: u64) {
         self.holdings.note(shard, at);
-        self.raft.note_image(shard);
+        self.raft.note_image(shard, log_bytes < LOG_BYTES_MAX);
     }
 }

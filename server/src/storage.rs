@@ -124,6 +124,11 @@ impl Found {
         Ok(image)
     }
 
+    /// Where images of other nodes arrive.
+    pub fn arrivals_folder(&self) -> PathBuf {
+        self.claimed.directory.image().join("arriving")
+    }
+
     pub fn log_folder(&self) -> PathBuf {
         self.claimed.directory.log()
     }

@@ -139,6 +139,17 @@ fn first(shard: ShardId, rows: &Rows) -> Result<Meta, ImageError> {
     })
 }
 
+/// What a stream in a file says that it holds.
+pub fn meta_of_stream(stream: &Path) -> Result<Meta, ImageError> {
+    let failed = |source| ImageError::Io {
+        path: stream.to_owned(),
+        source,
+    };
+    let mut rows = Rows::open(stream).map_err(failed)?;
+    rows.next().map_err(failed)?;
+    first(ShardId(0), &rows)
+}
+
 /// The rows of a stream in a file.
 struct Rows {
     path: PathBuf,

@@ -32,7 +32,7 @@ mod tests;
 pub use arrival::{Arrival, ArrivalError, Arrivals};
 pub use error::ImageError;
 pub use export::{Exports, Outline, PART_BYTES_MAX, Part, Progress, Recipient};
-pub use install::Step;
+pub use install::{Step, meta_of_stream};
 pub use load::Loaded;
 pub use store::{Advanced, Image};
 pub use tail::Tail;

@@ -1,14 +1,17 @@
 //! The keeper of a node of a cluster: shards are filled up to what is known to be committed, their groups say the rest;
 //! and a shard whose keyspace may be ahead of the log is filled anew.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
-use ruvio_server::image::Image;
-use ruvio_server::raft;
+use ruvio_server::image::{Arrivals, Image};
+use ruvio_server::raft::{self, Received};
 use ruvio_server::replica::Port;
 use ruvio_server::wal::{LogId, LogIndex, ShardId, Wake};
+
+use tokio::sync::oneshot;
 
 use super::{Load, REST, Work};
 use crate::host;
@@ -51,7 +54,9 @@ impl Work {
             .iter()
             .map(|shard| Ok(painter.image.meta(*shard)?.map(|meta| id_of(meta.at))))
             .collect::<anyhow::Result<_>>()?;
-        let holdings = Arc::new(Holdings::new(held));
+        let arrivals = Arrivals::open(&found.arrivals_folder())?;
+        let exports = painter.image.exports();
+        let holdings = Arc::new(Holdings::new(held, exports, arrivals, self.requests.clone()));
         let (storage, stores) = found.start_replicated(&shards, RECENT_BYTES)?;
         self.node.note_log(storage.wal.watch());
         let images = Arc::clone(&holdings) as Arc<dyn raft::Images>;
@@ -125,6 +130,25 @@ impl Work {
         }
     }
 
+    /// Installs another node's image, whose group waits for it.
+    pub(super) fn install(
+        painter: &Painter,
+        shard: ShardId,
+        received: &Received,
+        done: oneshot::Sender<io::Result<()>>,
+    ) {
+        let installed = painter.install(shard, received);
+        if let Err(error) = &installed {
+            tracing::error!(
+                shard = shard.0,
+                error = format!("{error:#}"),
+                "a snapshot is not installed"
+            );
+        }
+        // Its group may have ended.
+        let _ = done.send(installed.map_err(|error| io::Error::other(format!("{error:#}"))));
+    }
+
     /// Fills a shard anew, up to an entry that is committed and on its way into the log at least.
     pub(super) fn rebuild(
         &self,
@@ -134,11 +158,13 @@ impl Work {
         up_to: LogId,
     ) -> anyhow::Result<()> {
         let lane = storage.wal.lane(0);
+        // What came as a snapshot is in no log.
+        let in_image = painter.image.meta(shard)?.map_or(0, |meta| meta.at.index);
         let is_written = || {
             let written = lane.progress(shard).map(|progress| progress.written.0);
             written.is_some_and(|written| written >= up_to.index)
         };
-        while !is_written() {
+        while in_image < up_to.index.0 && !is_written() {
             if self.stopping.load(Ordering::Relaxed) || lane.ended() {
                 return Ok(());
             }
@@ -151,7 +177,7 @@ impl Work {
             fill.join()
                 .unwrap_or_else(|_| bail!("a thread that loads panicked"))
         })?;
-        let Some((keyspace, allocated)) = load else {
+        let Some((keyspace, held, allocated)) = load else {
             return Ok(());
         };
         painter.note_seed(shard.0, keyspace.heap.seed());
@@ -159,7 +185,7 @@ impl Work {
         self.inboxes[owner].hand_over_rebuilt(Rebuilt {
             shard,
             keyspace,
-            held: up_to.index.0,
+            held,
             allocated,
         });
         Ok(())
@@ -171,7 +197,7 @@ impl Work {
         image: &Image,
         number: ShardId,
         up_to: LogIndex,
-    ) -> anyhow::Result<Option<(Box<ruvio_core::keyspace::Shard>, usize)>> {
+    ) -> anyhow::Result<Option<(Box<ruvio_core::keyspace::Shard>, u64, usize)>> {
         let before = host::allocated_here()?;
         let (mut shard, mut held) = self.load_shard(image, number)?;
         if held < up_to.0 {
@@ -187,7 +213,7 @@ impl Work {
             }
         }
         let allocated = host::allocated_here()?.saturating_sub(before);
-        Ok(Some((Box::new(shard), allocated)))
+        Ok(Some((Box::new(shard), held, allocated)))
     }
 }
 

@@ -4,7 +4,7 @@
 //! other; `store` is a shard's part of the log.
 //!
 //! `group` takes a shard's proposals and tells its owner when it leads, `machine` hands over what is committed, and
-//! `snapshot` is the image as groups see it.
+//! `snapshot` is the image as groups see it: `peers` sends it, `service` takes it.
 //!
 //! `node` puts all of it together and runs it: `identity` says who calls, `peers` is the way to other nodes and
 //! `service` what they ask of this one; `members` changes who holds a shard and who leads it, `placement` says who should.

@@ -2,9 +2,11 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use crate::image::{Arrivals, Exports};
 use crate::wal::{LogId, ShardId};
 
 /// What an image holds.
@@ -33,4 +35,12 @@ pub trait Images: Send + Sync {
     fn held(&self, shard: ShardId) -> Option<Held>;
     /// Puts a received one in its place.
     fn install(&self, shard: ShardId, received: Received) -> BoxFuture<'_, io::Result<()>>;
+    /// To send them. `None`: none of them is.
+    fn exports(&self) -> Option<Exports>;
+    /// Where others' arrive. `None`: none is taken.
+    fn arrivals(&self) -> Option<Arc<Arrivals>>;
+    /// What sending one may take of the network and the disk; 0: all that there is.
+    fn bytes_per_second_max(&self) -> u64 {
+        0
+    }
 }

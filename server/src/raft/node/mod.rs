@@ -6,6 +6,7 @@
 //! elsewhere.
 
 mod beat;
+mod purge;
 mod settings;
 mod status;
 
@@ -24,7 +25,7 @@ use openraft::{Config, Raft};
 use ruvio_proto::peer::v1::peer_server::PeerServer;
 use tokio::net::TcpListener;
 use tokio::runtime::{Handle, Runtime};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 use tonic::codegen::InterceptedService;
 use tonic::transport::server::{Server, TcpIncoming};
@@ -34,13 +35,14 @@ use super::identity::Gatekeeper;
 use super::machine::Machine;
 use super::members::{self, ChangeError, TransferError};
 use super::peers::{Factory, MESSAGE_BYTES_MAX, Peers};
-use super::service::{Neighbours, Seat, Service};
+use super::service::{ARRIVALS_MAX, Neighbours, Seat, Service};
 use super::snapshot::Images;
 use super::spread;
 use super::store::Store;
 use super::topology::{self, Tables};
 use crate::replica::{Port, Proposal};
 use crate::wal::{LogId, NodeId, ShardId};
+use purge::Purge;
 pub use settings::{Settings, Timing};
 pub use status::{Role, ShardStatus};
 
@@ -85,6 +87,7 @@ pub enum InitializeRefused {
 struct Member {
     raft: Shard,
     port: Arc<Port>,
+    purge: Arc<Purge>,
 }
 
 /// See the module. Its futures are awaited on any runtime that has timers, or by `block_on`.
@@ -184,14 +187,12 @@ impl Node {
             .spawn(spread::spread(self.groups.iter().map(of_shard).collect(), tables));
     }
 
-    /// The image of the shard has moved on: the log may forget what it holds.
-    pub fn note_image(&self, shard: ShardId) {
+    /// The image of the shard has moved on: the log may forget what it holds. `may_wait`: not before replicas that are
+    /// catching up have it.
+    pub fn note_image(&self, shard: ShardId, may_wait: bool) {
         if let Some(group) = self.groups.get(&shard) {
-            let raft = group.raft.clone();
-            self.handle.spawn(async move {
-                // It fails where the group has ended, and that is told elsewhere.
-                let _ = raft.trigger().snapshot().await;
-            });
+            let purge = Arc::clone(&group.purge);
+            purge.note(&self.handle, group.raft.clone(), shard, may_wait);
         }
     }
 
@@ -274,6 +275,7 @@ async fn assemble(
     let (mut groups, mut seats, mut to_run) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     for replica in replicas {
         let (shard, port) = (replica.port.shard(), Arc::clone(&replica.port));
+        let images = Arc::clone(&replica.images);
         let failed = |why: String| StartError::Group { shard, why };
         let (raft, group, has_voted) = build(me.node, &config, &peers, timing.lease(), replica)
             .await
@@ -283,17 +285,20 @@ async fn assemble(
         let seat = Seat {
             raft: raft.clone(),
             port: Arc::clone(&port),
+            images: Arc::clone(&images),
             muted_until,
         };
         seats.insert(shard, seat);
         to_run.push((raft.clone(), group, Arc::clone(&port), muted_until));
-        groups.insert(shard, Member { raft, port });
+        let purge = Arc::new(Purge::new(images));
+        groups.insert(shard, Member { raft, port, purge });
     }
     let service = Service {
         me: Arc::clone(&me),
         seats: Arc::new(seats),
         neighbours,
         answer_max: timing.heartbeat * 2 / 3,
+        arrivals: Arc::new(Semaphore::new(ARRIVALS_MAX)),
     };
     let keeper = Gatekeeper { me, roster };
     let all = groups
@@ -325,10 +330,12 @@ async fn build(
 ) -> Result<(Shard, Group, bool), String> {
     let Replica { store, port, .. } = replica;
     let vote = store.clone().read_vote().await.map_err(|why| why.to_string())?;
-    let machine = Machine::new(Arc::clone(&port), replica.images, store.clone(), replica.applied);
+    let images = Arc::clone(&replica.images);
+    let machine = Machine::new(Arc::clone(&port), images, store.clone(), replica.applied);
     let factory = Factory {
         shard: port.shard(),
         peers: Arc::clone(peers),
+        images: Arc::clone(&replica.images),
     };
     let raft = Raft::build(node.0, Arc::clone(config), factory, store, machine)
         .await

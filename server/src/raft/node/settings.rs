@@ -39,6 +39,9 @@ impl Timing {
     }
 }
 
+/// Entries that the image holds and the log keeps all the same.
+const KEPT_MAX: u64 = 64;
+
 pub struct Settings {
     pub me: Me,
     /// The nodes that are known.
@@ -75,6 +78,8 @@ impl Settings {
             max_payload_entries: 4096,
             replication_lag_threshold: LAG_MAX,
             snapshot_policy: SnapshotPolicy::Never,
+            // Who is no further behind than this finds the log.
+            max_in_snapshot_log_to_keep: KEPT_MAX,
             api_channel_size: Some(4096),
             notification_channel_size: Some(4096),
             enable_pre_vote: Some(true),

@@ -1,12 +1,13 @@
 //! The groups' way to other nodes: what the library wants sent, sent.
 //!
-//! To each peer there are connections of their own for appends of all shards, for heartbeats and votes, and for what
-//! clients cause. So a large append delays no heartbeat, and clients delay neither.
+//! To each peer there are connections of their own for appends of all shards, for heartbeats and votes, for snapshots,
+//! and for what clients cause. So a large append delays no heartbeat, and neither snapshots nor clients delay either.
 
 mod append;
 mod hub;
 mod link;
 mod neighbours;
+mod snapshots;
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -27,11 +28,12 @@ use openraft::raft::{
 };
 use ruvio_proto::metadata;
 use ruvio_proto::peer::v1 as peer;
+use tokio::sync::Semaphore;
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Request, Status, Streaming};
 
 use super::identity::{Me, Roster};
-use super::snapshot::Snapshot;
+use super::snapshot::{Images, Snapshot};
 use super::types::C;
 use super::wire::{self, Wire};
 use crate::wal::{NodeId, ShardId};
@@ -52,8 +54,14 @@ struct Remote {
     heartbeats: Arc<Link>,
     /// What clients cause, and what nodes tell each other.
     others: Link,
+    snapshot_link: Link,
+    /// Those that may be on their way at the same time.
+    snapshots: Semaphore,
     hub: Hub,
 }
+
+/// Of a peer.
+const SNAPSHOTS_MAX: usize = 2;
 
 /// Another node's connections are shared by all groups. As many as there are nodes.
 pub struct Peers {
@@ -95,6 +103,8 @@ impl Peers {
             address: address.to_owned(),
             appends: link()?,
             others: link()?,
+            snapshot_link: link()?,
+            snapshots: Semaphore::new(SNAPSHOTS_MAX),
             hub: Hub::start(Arc::clone(&heartbeats), self.heartbeat),
             heartbeats,
         });
@@ -107,6 +117,7 @@ impl Peers {
 pub(super) struct Factory {
     pub shard: ShardId,
     pub peers: Arc<Peers>,
+    pub images: Arc<dyn Images>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,6 +131,7 @@ pub(super) struct Peer {
     shard: ShardId,
     purpose: Purpose,
     remote: Result<Arc<Remote>, Status>,
+    images: Arc<dyn Images>,
 }
 
 impl Factory {
@@ -128,6 +140,7 @@ impl Factory {
             shard: self.shard,
             purpose,
             remote: self.peers.remote(NodeId(target), &node.addr),
+            images: Arc::clone(&self.images),
         }
     }
 }
@@ -289,13 +302,17 @@ impl RaftNetworkV2<C> for Peer {
 
     async fn full_snapshot(
         &mut self,
-        _: VoteOf<C>,
-        _: SnapshotOf<C, Snapshot>,
-        _: impl Future<Output = ReplicationClosed> + Send + 'static,
+        vote: VoteOf<C>,
+        snapshot: SnapshotOf<C, Snapshot>,
+        cancel: impl Future<Output = ReplicationClosed> + Send + 'static,
         _: RPCOption,
     ) -> Result<SnapshotResponse<C>, StreamingError<C>> {
-        let status = Status::unimplemented("snapshots are not sent yet");
-        Err(StreamingError::Unreachable(Unreachable::new(&status)))
+        let remote = self.remote.clone().map_err(|status| {
+            let unreachable = Unreachable::new(&status);
+            StreamingError::Unreachable(unreachable)
+        })?;
+        let images = Arc::clone(&self.images);
+        snapshots::send(remote, images, self.shard, vote, snapshot, cancel).await
     }
 
     async fn transfer_leader(

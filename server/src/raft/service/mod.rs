@@ -4,6 +4,7 @@
 //! Invariant: a stream ends at its first malformed message; nothing behind it is read.
 
 mod appends;
+mod snapshots;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -17,6 +18,7 @@ use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse, VoteRequest};
 use ruvio_proto::metadata;
 use ruvio_proto::peer::v1 as peer;
 use ruvio_proto::peer::v1::peer_server;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tonic::metadata::MetadataMap;
 use tonic::{Request, Response, Status, Streaming};
@@ -24,6 +26,7 @@ use tonic::{Request, Response, Status, Streaming};
 use super::group::Shard;
 use super::identity::{Caller, Me};
 use super::peers::FORMAT_VERSION;
+use super::snapshot::Images;
 use super::types::C;
 use super::wire::{self, Wire};
 use crate::replica::{self, Port};
@@ -60,6 +63,7 @@ pub trait Neighbours: Send + Sync {
 pub(super) struct Seat {
     pub raft: Shard,
     pub port: Arc<Port>,
+    pub images: Arc<dyn Images>,
     /// Until then no vote is granted: it may have been asked for one by a leader whose lease it forgot.
     pub muted_until: Option<Instant>,
 }
@@ -71,7 +75,11 @@ pub(super) struct Service {
     pub neighbours: Option<Arc<dyn Neighbours>>,
     /// One shard's share of a heartbeat's answer may take so long.
     pub answer_max: Duration,
+    /// Snapshots that may arrive at the same time.
+    pub arrivals: Arc<Semaphore>,
 }
+
+pub(super) const ARRIVALS_MAX: usize = 2;
 
 type Answers<T> = BoxStream<'static, Result<T, Status>>;
 
@@ -261,16 +269,25 @@ impl peer_server::Peer for Service {
 
     async fn snapshot_progress(
         &self,
-        _: Request<peer::SnapshotProgressRequest>,
+        request: Request<peer::SnapshotProgressRequest>,
     ) -> Result<Response<peer::SnapshotProgressResponse>, Status> {
-        Err(Status::unimplemented("snapshots are not taken yet"))
+        let request = request.into_inner();
+        let seat = self.seat(wire::shard(request.shard).map_err(malformed)?)?;
+        snapshots::progress(seat, request).await.map(Response::new)
     }
 
     async fn snapshot(
         &self,
-        _: Request<Streaming<peer::SnapshotRequest>>,
+        request: Request<Streaming<peer::SnapshotRequest>>,
     ) -> Result<Response<peer::SnapshotResponse>, Status> {
-        Err(Status::unimplemented("snapshots are not taken yet"))
+        let caller = caller(&request)?;
+        let Ok(_permit) = self.arrivals.try_acquire() else {
+            return Err(Status::unavailable("other snapshots are arriving: wait for them"));
+        };
+        let mut stream = request.into_inner();
+        let header = snapshots::header(caller, &mut stream).await?;
+        let seat = self.seat(header.shard)?;
+        snapshots::take(seat, header, stream).await.map(Response::new)
     }
 
     async fn remove_replica(

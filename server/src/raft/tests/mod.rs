@@ -6,6 +6,8 @@ mod neighbours;
 mod owner;
 mod refusals;
 mod replication;
+mod shelf;
+mod snapshots;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,10 +27,14 @@ use super::placement::place;
 use super::service::Neighbours;
 use super::snapshot::{Held, Images, Received};
 use super::store::open;
+use crate::image::{Arrivals, Exports};
 use crate::replica::Port;
 use crate::wal::disk::Folder;
 use crate::wal::{self, Bounds, ClusterId, LogId, NodeId, Recovery, ShardId, SyncMode, Wal};
 use owner::{Bell, Owner};
+use shelf::Shelf;
+
+use super::store::Store;
 
 const CLUSTER: ClusterId = ClusterId([9; 16]);
 /// What has to happen happens within this, also on a busy machine.
@@ -44,6 +50,14 @@ impl Images for NoImages {
 
     fn install(&self, _: ShardId, _: Received) -> BoxFuture<'_, io::Result<()>> {
         Box::pin(async { Err(io::Error::other("no image is installed here")) })
+    }
+
+    fn exports(&self) -> Option<Exports> {
+        None
+    }
+
+    fn arrivals(&self) -> Option<Arc<Arrivals>> {
+        None
     }
 }
 
@@ -96,6 +110,7 @@ struct Machine {
     me: Me,
     shards: u16,
     folder: PathBuf,
+    has_images: bool,
     address: SocketAddr,
     fatal: Arc<Mutex<Vec<String>>>,
     neighbours: Option<Arc<dyn Neighbours>>,
@@ -105,6 +120,8 @@ struct Machine {
 struct Running {
     node: Node,
     owners: Vec<Owner>,
+    stores: Vec<Store>,
+    shelf: Option<Arc<Shelf>>,
     wal: Wal,
 }
 
@@ -115,6 +132,7 @@ impl Machine {
             me,
             shards,
             folder: folder(),
+            has_images: false,
             address,
             fatal: Arc::default(),
             neighbours: None,
@@ -127,18 +145,32 @@ impl Machine {
         let recovery = Recovery::read(disk, CLUSTER).expect("the log is in order");
         let shards: Vec<ShardId> = (0..self.shards).map(ShardId).collect();
         let (wal, stores) = open(recovery, &log_settings(), &shards, 64 << 10).expect("it starts");
+        let seed = self.me.node.0 * 77;
+        let open_shelf = || Shelf::open(&self.image_folder(), &shards, seed);
+        let shelf = self.has_images.then(open_shelf);
         let (mut replicas, mut owners) = (Vec::new(), Vec::new());
-        for (shard, store) in shards.into_iter().zip(stores) {
+        let kept = stores.clone();
+        for (shard, store) in shards.iter().copied().zip(stores) {
             let bell = Arc::new(Bell::default());
             let (sender, proposals) = mpsc::channel(4);
-            let port = Arc::new(Port::new(shard, bell.clone(), sender, LogId::default()));
-            owners.push(Owner::start(Arc::clone(&port), bell, store.clone()));
+            let images: Arc<dyn Images> = match &shelf {
+                Some(shelf) => Arc::clone(shelf) as _,
+                None => Arc::new(NoImages),
+            };
+            let applied = images.held(shard).map_or(LogId::default(), |held| held.at);
+            let port = Arc::new(Port::new(shard, bell.clone(), sender, applied));
+            owners.push(Owner::start(
+                Arc::clone(&port),
+                bell,
+                store.clone(),
+                shelf.clone(),
+            ));
             replicas.push(Replica {
                 store,
                 port,
                 proposals,
-                applied: LogId::default(),
-                images: Arc::new(NoImages),
+                applied,
+                images,
             });
         }
         let settings = Settings {
@@ -153,7 +185,13 @@ impl Machine {
         let on_fatal = move |why: &str| fatal.lock().expect("locked").push(why.to_owned());
         let node =
             Node::start(settings, replicas, self.neighbours.clone(), Box::new(on_fatal)).expect("it starts");
-        self.running = Some(Running { node, owners, wal });
+        self.running = Some(Running {
+            node,
+            owners,
+            stores: kept,
+            shelf,
+            wal,
+        });
     }
 
     fn stop(&mut self) {
@@ -169,6 +207,11 @@ impl Machine {
             "node {}",
             self.me.node.0
         );
+    }
+
+    /// Beside the log.
+    fn image_folder(&self) -> PathBuf {
+        self.folder.with_extension("image")
     }
 
     fn node(&self) -> &Node {
@@ -192,6 +235,7 @@ impl Drop for Machine {
             let _ = running.wal.stop();
         }
         let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = std::fs::remove_dir_all(self.image_folder());
     }
 }
 
@@ -202,9 +246,16 @@ struct Cluster {
 impl Cluster {
     /// The first `members` of `nodes` hold all shards.
     fn start(nodes: u64, members: usize, shards: u16) -> Self {
+        Self::start_with(nodes, members, shards, false)
+    }
+
+    fn start_with(nodes: u64, members: usize, shards: u16, has_images: bool) -> Self {
         let mut machines: Vec<_> = (1..=nodes)
             .map(|id| Machine::new(me(id, shards), shards))
             .collect();
+        machines
+            .iter_mut()
+            .for_each(|machine| machine.has_images = has_images);
         machines.iter_mut().for_each(Machine::start);
         let cluster = Self { machines };
         let ids: Vec<NodeId> = (1..=members as u64).map(NodeId).collect();

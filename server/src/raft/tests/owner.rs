@@ -8,9 +8,11 @@ use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
 use bytes::Bytes;
+
 use openraft::impls::BasicNode;
 use openraft::{EntryPayload, RaftLogReader};
 
+use super::shelf::Shelf;
 use crate::raft::store::Store;
 use crate::raft::types::Batch;
 use crate::replica::{Event, Instant, Port, Refused, Stint};
@@ -49,9 +51,9 @@ pub struct Owner {
 const UNDER_WAY_MAX: usize = 2;
 
 impl Owner {
-    pub fn start(port: Arc<Port>, bell: Arc<Bell>, store: Store) -> Self {
+    pub fn start(port: Arc<Port>, bell: Arc<Bell>, store: Store, shelf: Option<Arc<Shelf>>) -> Self {
         let desk = Arc::new(Desk::default());
-        let turns = Turns {
+        let mut turns = Turns {
             desk: Arc::clone(&desk),
             port: Arc::clone(&port),
             store,
@@ -59,7 +61,9 @@ impl Owner {
             number: 0,
             pending: VecDeque::new(),
             held: 0,
+            shelf,
         };
+        turns.begin();
         let run = move || {
             let _ = bell.0.set(std::thread::current());
             turns.run();
@@ -105,9 +109,19 @@ struct Turns {
     number: u64,
     pending: VecDeque<(u64, Bytes)>,
     held: u64,
+    shelf: Option<Arc<Shelf>>,
 }
 
 impl Turns {
+    /// With what the image holds.
+    fn begin(&mut self) {
+        let image = self.shelf.as_ref().map(|shelf| shelf.keyspace(self.port.shard()));
+        if let Some((keyspace, held)) = image {
+            *self.desk.keyspace.lock().expect("locked") = keyspace;
+            self.held = held.0;
+        }
+    }
+
     fn run(mut self) {
         let mut events = VecDeque::new();
         while !self.desk.stops.load(Ordering::Acquire) {
@@ -157,7 +171,15 @@ impl Turns {
                 }
                 self.port.note_applied(self.held);
             }
-            Event::Replace { at } => panic!("nobody sends a snapshot, and there is one at {at}"),
+            Event::Replace { at } => {
+                assert!(
+                    self.shelf.is_some(),
+                    "nobody sends a snapshot, and there is one at {at}"
+                );
+                self.begin();
+                assert!(self.held >= at.index.0, "the image is not there");
+                self.port.note_applied(self.held);
+            }
         }
     }
 
@@ -166,16 +188,21 @@ impl Turns {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .expect("a runtime");
-        let entries = self.store.try_get_log_entries(0..given.index.0);
+        self.begin();
+        let from = self.shelf.as_ref().map_or(0, |_| self.held);
+        if from == 0 {
+            self.desk.keyspace.lock().expect("locked").clear();
+        }
+        let entries = self.store.try_get_log_entries(from..given.index.0);
         let entries = runtime.block_on(entries).expect("the log is readable");
         let payload = |payload: EntryPayload<Batch, u64, BasicNode>| match payload {
             EntryPayload::Normal(batch) if !batch.0.is_empty() => Some(batch.0),
             _ => None,
         };
         let keyspace = entries.into_iter().filter_map(|entry| payload(entry.payload));
-        *self.desk.keyspace.lock().expect("locked") = keyspace.collect();
+        self.desk.keyspace.lock().expect("locked").extend(keyspace);
         *self.desk.rebuilds.lock().expect("locked") += 1;
-        self.held = given.index.0;
+        self.held = self.held.max(given.index.0);
     }
 
     fn execute(&mut self) {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use openraft::SnapshotMeta;
 use openraft::alias::{SnapshotMetaOf, StoredMembershipOf};
 use openraft::impls::BasicNode;
+use openraft::raft::SnapshotResponse;
 use ruvio_proto::common::v1 as common;
 use ruvio_proto::peer::v1 as peer;
 
@@ -80,6 +81,20 @@ pub(super) fn quorate(sent: common::Membership) -> Result<Membership, Malformed>
         return Err(Malformed::Membership);
     }
     Ok(membership)
+}
+
+impl Wire for SnapshotResponse<C> {
+    type Sent = peer::SnapshotResponse;
+
+    fn to_wire(self) -> peer::SnapshotResponse {
+        peer::SnapshotResponse {
+            vote: Some(self.vote.to_wire()),
+        }
+    }
+
+    fn from_wire(sent: peer::SnapshotResponse) -> Result<Self, Malformed> {
+        Ok(Self::new(required(sent.vote, "vote")?))
+    }
 }
 
 impl Wire for SnapshotMetaOf<C> {

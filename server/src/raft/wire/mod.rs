@@ -81,6 +81,11 @@ fn elected(sent: Option<common::Vote>) -> Result<VoteOf<C>, Malformed> {
     }
 }
 
+/// The vote of a snapshot's sender.
+pub fn snapshot_vote(sent: Option<common::Vote>) -> Result<VoteOf<C>, Malformed> {
+    elected(sent)
+}
+
 /// A shard by its number.
 pub fn shard(number: u32) -> Result<ShardId, Malformed> {
     u16::try_from(number)
