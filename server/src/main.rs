@@ -104,6 +104,7 @@ fn run() -> anyhow::Result<()> {
     let claim = claim(&options)?;
     let listeners = bind(&options)?;
     let member = claim.as_ref().and_then(Claim::membership);
+    let leaver = member.clone();
     let admin = member.map(|member| Ok::<_, anyhow::Error>((member, administration::bind(&options)?)));
     let admin = admin.transpose()?;
     let node = Arc::new(describe(&listeners)?);
@@ -127,6 +128,9 @@ fn run() -> anyhow::Result<()> {
     }
     ends.wait(&node);
     tracing::info!("stopping");
+    if let Some(leaver) = leaver.filter(|_| node.trouble().is_none()) {
+        leaver.hand_over();
+    }
     // Owners may have ended by themselves; joining them tells why. If what is kept has failed, that says more
     // than what they noticed of it.
     let ended = owners.stop();

@@ -44,6 +44,8 @@ pub struct Membership {
 
 /// Up to here the log keeps what a replica that is catching up still needs, though the image holds it.
 const LOG_BYTES_MAX: u64 = 2 * policy::WINDOW_BYTES_MAX;
+/// Leaderships that nobody has taken by then end with the node, and are elected for.
+const HAND_OVER_MAX: Duration = Duration::from_secs(3);
 /// Between two looks whether the node is to end.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -108,6 +110,23 @@ impl Membership {
             is_draining: false,
             is_alive: true,
         }
+    }
+
+    /// Before the node ends: others take its leaderships over, so that no client waits for an election.
+    pub fn hand_over(&self) {
+        let Some(groups) = self.raft.get() else { return };
+        if let Some(tables) = self.tables.get() {
+            tables.set_draining(true);
+        }
+        let start = std::time::Instant::now();
+        while groups.led() > 0 && start.elapsed() < HAND_OVER_MAX {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        tracing::info!(
+            left = groups.led(),
+            took_ms = start.elapsed().as_millis() as u64,
+            "leaderships were handed over"
+        );
     }
 
     /// Until the node is made a member. `None`: it is to end.

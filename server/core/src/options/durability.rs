@@ -23,6 +23,8 @@ const FSYNC_ALWAYS: i64 = 1;
 
 const FIXED: &str =
     "whether writes are kept is chosen at the start: restart the server with another durability";
+const AGREED: &str =
+    "nodes of a cluster agree by the durability that they were started with: restart them one by one";
 const CONTRADICTION: &str = "durability says otherwise: give one of the two";
 
 impl Options {
@@ -94,6 +96,9 @@ impl Options {
             (true, _) => said,
             (false, _) => durability,
         };
+        if durability != before && self.flag(Id::ClusterEnabled) {
+            return Err((Id::Durability, AGREED));
+        }
         self.put_number(Id::Durability, durability as i64);
         self.put_number(
             Id::AppendFsync,

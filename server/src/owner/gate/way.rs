@@ -52,6 +52,9 @@ pub enum Way {
 /// Proposals under way of a replicated shard.
 const UNDER_WAY: usize = 2;
 
+/// The largest entry that is proposed: one message to a peer has to hold it.
+const AGREED_MAX: usize = 48 << 20;
+
 /// An entry, or one of its parts before the last.
 pub(super) enum Piece {
     Part(Vec<u8>),
@@ -186,7 +189,7 @@ impl Track {
     pub fn hand_over(&mut self, taken: Taken) -> Result<(), Why> {
         let turn = std::mem::take(&mut self.open);
         let Taken { parts, last } = taken;
-        match self.way {
+        match &self.way {
             Way::Alone { .. } => {
                 for payload in parts {
                     self.append(turn, Piece::Part(payload))?;
@@ -195,9 +198,20 @@ impl Track {
             }
             // It is agreed upon whole. Effects refer back by distance, so parts can be joined.
             Way::Replicated { .. } if parts.is_empty() => self.append(turn, Piece::Last(last)),
-            Way::Replicated { .. } => {
+            Way::Replicated { port, stint, .. } => {
                 let mut whole = parts.concat();
                 whole.extend_from_slice(&last);
+                if whole.len() > AGREED_MAX {
+                    tracing::error!(
+                        shard = port.shard().0,
+                        bytes = whole.len(),
+                        "a change is larger than nodes can agree upon: it is taken back, and the keyspace made anew"
+                    );
+                    stint.iter().for_each(|stint| port.end(*stint));
+                    // It stands in the way of all others until the end of the stint is heeded.
+                    self.refused.push_back((turn, Piece::Last(last)));
+                    return Ok(());
+                }
                 self.append(turn, Piece::Last(whole))
             }
         }

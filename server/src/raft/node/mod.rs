@@ -187,6 +187,12 @@ impl Node {
             .spawn(spread::spread(self.groups.iter().map(of_shard).collect(), tables));
     }
 
+    /// Shards whose leader this node is.
+    pub fn led(&self) -> usize {
+        let all = self.groups.values();
+        all.filter(|group| group.port.leads().is_some()).count()
+    }
+
     /// The image of the shard has moved on: the log may forget what it holds. `may_wait`: not before replicas that are
     /// catching up have it.
     pub fn note_image(&self, shard: ShardId, may_wait: bool) {
