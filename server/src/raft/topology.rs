@@ -146,12 +146,30 @@ pub(super) async fn watch(raft: Shard, shard: ShardId, tables: Arc<dyn Tables>) 
     let mut metrics = raft.server_metrics();
     loop {
         let row = row_of(&metrics.borrow_watched());
-        tables.take_row(shard, row);
-        if metrics.changed().await.is_err() {
+        let is_led = row.leader.is_some();
+        if is_led {
+            tables.take_row(shard, row.clone());
+        }
+        let changed = metrics.changed();
+        let changed = match is_led {
+            true => changed.await,
+            // Who led last is a better hint than nobody, for as long as an election takes.
+            false => match tokio::time::timeout(ELECTION_MAX, changed).await {
+                Ok(changed) => changed,
+                Err(_) => {
+                    tables.take_row(shard, row);
+                    metrics.changed().await
+                }
+            },
+        };
+        if changed.is_err() {
             return;
         }
     }
 }
+
+/// After this a shard is said to be led by nobody.
+const ELECTION_MAX: Duration = Duration::from_secs(2);
 
 fn row_of(metrics: &RaftServerMetrics<C>) -> Row {
     // A node that was restarted is still named by its own vote, and leads only when it is elected anew.

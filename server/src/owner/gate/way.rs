@@ -196,11 +196,12 @@ impl Track {
                 }
                 self.append(turn, Piece::Last(last))
             }
-            // It is agreed upon whole. Effects refer back by distance, so parts can be joined.
-            Way::Replicated { .. } if parts.is_empty() => self.append(turn, Piece::Last(last)),
             Way::Replicated { port, stint, .. } => {
-                let mut whole = parts.concat();
-                whole.extend_from_slice(&last);
+                // It is agreed upon whole. Effects refer back by distance, so parts can be joined.
+                let whole = match parts.is_empty() {
+                    true => last,
+                    false => parts.iter().chain([&last]).flatten().copied().collect(),
+                };
                 if whole.len() > AGREED_MAX {
                     tracing::error!(
                         shard = port.shard().0,
@@ -209,7 +210,7 @@ impl Track {
                     );
                     stint.iter().for_each(|stint| port.end(*stint));
                     // It stands in the way of all others until the end of the stint is heeded.
-                    self.refused.push_back((turn, Piece::Last(last)));
+                    self.refused.push_back((turn, Piece::Last(whole)));
                     return Ok(());
                 }
                 self.append(turn, Piece::Last(whole))

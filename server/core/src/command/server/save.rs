@@ -76,14 +76,22 @@ fn timeout_ms(word: &[u8]) -> Result<u64, Error> {
     u64::try_from(timeout_ms).map_err(|_| Error::new("ERR timeout is negative"))
 }
 
-/// There are no replicas, so nobody confirms anything: the wait ends with its time.
+/// Replicas that have all that was answered before: a majority has it, this node among them. A client's answers keep
+/// the order of its commands, so nothing has to be waited for.
+fn confirmed(x: &Exec<'_>) -> i64 {
+    let rows = x.world.cluster.iter().flat_map(|table| &table.rows);
+    rows.map(|row| row.voters.len() as i64 / 2).min().unwrap_or(0)
+}
+
+/// Where more are asked for than a majority is sure to have (a node of its own has none), the wait ends with its time.
 pub(super) fn wait(x: &mut Exec<'_>, args: Args<'_>) -> Outcome {
     let wanted = parse_i64(args.get(1)).ok_or(NOT_AN_INTEGER)?;
     let timeout_ms = timeout_ms(args.get(2))?;
-    if wanted > 0 && x.caller.may_block {
+    let confirmed = confirmed(x);
+    if wanted > confirmed && x.caller.may_block {
         return x.block(std::iter::empty(), timeout_ms, OnTimeout::RunAgain);
     }
-    x.reply.integer(0);
+    x.reply.integer(confirmed);
     Ok(())
 }
 
