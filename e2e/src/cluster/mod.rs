@@ -9,6 +9,7 @@ pub mod seeker;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -41,7 +42,12 @@ pub struct Cluster {
     pub network: Option<Network>,
     plan: Plan,
     dir: PathBuf,
+    /// The last byte of the first address, where there is no network.
+    first: u8,
 }
+
+/// Addresses that clusters of this process have taken: nobody is to meet another's nodes.
+static TAKEN: AtomicU8 = AtomicU8::new(1);
 
 /// How long a cluster may take until it serves.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -60,6 +66,7 @@ impl Cluster {
             network,
             plan: plan.clone(),
             dir,
+            first: TAKEN.fetch_add(plan.nodes as u8, Ordering::Relaxed),
         };
         for number in 0..plan.nodes {
             let home = cluster.dir.join(format!("node-{}", number + 1));
@@ -82,7 +89,7 @@ impl Cluster {
             Some(network) => network.address(number),
             None => {
                 let [_, _, high, low] = std::process::id().to_be_bytes();
-                Ipv4Addr::new(127, high.max(1), low, number as u8 + 1)
+                Ipv4Addr::new(127, high.max(1), low, self.first + number as u8)
             }
         }
     }

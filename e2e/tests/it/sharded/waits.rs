@@ -5,11 +5,21 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use ruvio_e2e::client::{Client, PATIENCE, Received, encode};
 use ruvio_e2e::resp::Value;
+use ruvio_e2e::server::Server;
 
 use super::{bulk, clients, error, ok, server};
 
 fn serial(client: &mut Client) -> Result<i64> {
     Ok(client.say("CLIENT ID")?.as_integer().expect("a number"))
+}
+
+/// Until so many clients wait.
+fn until_blocked(server: &Server, count: usize) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while server.info("clients", "blocked_clients")? != count.to_string() {
+        assert!(Instant::now() < deadline, "not all wait");
+    }
+    Ok(())
 }
 
 /// Until the server has noticed that the client is gone.
@@ -28,11 +38,12 @@ fn those_who_wait_are_served_in_the_order_in_which_they_came() -> Result<()> {
     let mut waiting = clients(&server)?;
     let mut other = server.client()?;
     for queue in 0..3 {
-        for client in &mut waiting {
+        for (before, client) in waiting.iter_mut().enumerate() {
             client.send(&["BLPOP".to_string(), format!("q{queue}"), "0".into()])?;
             client.send(&["ECHO", "after"])?;
             // Each waits before the next begins to.
-            assert_eq!(client.receive(Duration::from_millis(60))?, Received::Nothing);
+            until_blocked(&server, before + 1)?;
+            assert_eq!(client.receive(Duration::from_millis(1))?, Received::Nothing);
         }
         for number in 0..waiting.len() {
             other.say(&format!("RPUSH q{queue} {number}"))?;
