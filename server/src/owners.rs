@@ -168,12 +168,19 @@ impl Place {
         // The receiver waits until this arrives.
         let _ = configured.send(result);
         if fine {
-            let result =
-                Owner::new(engine, self.listeners, self.inboxes, self.board, self.keeps).run(&self.stop);
-            // Whoever ends by itself ends the node.
-            node.stop.notify_one();
-            result?;
+            let _ends = EndsNode(node);
+            Owner::new(engine, self.listeners, self.inboxes, self.board, self.keeps).run(&self.stop)?;
         }
         Ok(())
+    }
+}
+
+/// Whoever ends by itself ends the node, also by a panic: nobody else serves its shards, and they would be led
+/// here without an answer for ever.
+struct EndsNode(Arc<Node>);
+
+impl Drop for EndsNode {
+    fn drop(&mut self) {
+        self.0.stop.notify_one();
     }
 }

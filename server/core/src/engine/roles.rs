@@ -243,6 +243,22 @@ mod tests {
         assert_eq!(run(&mut engine, client, "GET k"), "$1\r\nv\r\n");
     }
 
+    /// An owner that runs a transaction of another's client answers its `EXEC` alone: that has to say it.
+    #[test]
+    fn a_transaction_sent_here_by_another_owner_is_refused_by_what_refused_its_commands() {
+        let mut engine = engine();
+        let client = connect(&mut engine);
+        let shadow = engine.shadow_of(client, Now::from_ms(NOW_MS));
+        engine.set_role(0, Role::Follows);
+        run(&mut engine, shadow, "MULTI");
+        assert!(run(&mut engine, shadow, "SET k v").starts_with(REFUSED));
+        assert!(run(&mut engine, shadow, "EXEC").starts_with(REFUSED));
+        engine.set_role(0, Role::Leads);
+        run(&mut engine, shadow, "MULTI");
+        run(&mut engine, shadow, "SET k v");
+        assert_eq!(run(&mut engine, shadow, "EXEC"), "*1\r\n+OK\r\n");
+    }
+
     /// The leader alone decides that a key is past its time: two deciders would make two keyspaces.
     #[test]
     fn nothing_of_a_shard_that_follows_expires_or_is_evicted_or_logged() {

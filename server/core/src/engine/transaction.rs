@@ -47,6 +47,8 @@ pub struct Transaction {
     watched_bytes: usize,
     /// A command was refused.
     spoiled: bool,
+    /// What refused it, where nobody was told: of a shadow only the answer to `EXEC` is heard.
+    unheard: Option<Error>,
     /// A watched key has changed.
     broken: bool,
 }
@@ -285,8 +287,10 @@ impl World {
             return Ok(());
         };
         if transaction.spoiled {
+            let why = transaction.unheard.take();
             x.world.end_transaction(client, &mut x.db.shard.interest);
-            return Err(Error::new("EXECABORT Transaction discarded because of previous errors.").into());
+            let aborted = Error::new("EXECABORT Transaction discarded because of previous errors.");
+            return Err(why.map_or(aborted, refused_exec).into());
         }
         if transaction.broken {
             x.world.end_transaction(client, &mut x.db.shard.interest);
@@ -297,6 +301,17 @@ impl World {
         transaction.unwatch(client, &mut x.db.shard.interest);
         Err(Failure::RunQueued)
     }
+}
+
+/// What `EXEC` answers when this refuses it.
+fn refused_exec(error: Error) -> Error {
+    if matches!(error.prefix(), "MOVED" | "CLUSTERDOWN") {
+        // As in Valkey: clients have to see it as it is.
+        return error;
+    }
+    let why = error.text();
+    let why = why.strip_prefix("ERR ").unwrap_or(why);
+    Error::from(format!("EXECABORT Transaction discarded because of: {why}"))
 }
 
 impl Engine {
@@ -333,17 +348,15 @@ impl Engine {
     ) {
         let error = if entry.is_some_and(is_exec) {
             self.world.end_transaction(client, &mut self.shard.interest);
-            if matches!(error.prefix(), "MOVED" | "CLUSTERDOWN") {
-                // As in Valkey: clients have to see it as it is.
-                return self.reject(error, reply);
-            }
-            let why = error.text();
-            let why = why.strip_prefix("ERR ").unwrap_or(why);
-            Error::from(format!("EXECABORT Transaction discarded because of: {why}"))
+            refused_exec(error)
         } else {
             let session = self.world.sessions.get_mut(client);
+            let is_shadow = session.as_ref().is_some_and(|session| session.home.is_some());
             if let Some(transaction) = session.and_then(|s| s.transaction.as_mut()).filter(|t| t.open) {
                 transaction.spoiled = true;
+                if is_shadow {
+                    transaction.unheard.get_or_insert_with(|| error.clone());
+                }
                 transaction.drop_queue();
             }
             error

@@ -38,6 +38,7 @@ impl Owner {
         };
         track.look(commit);
         for held in &mut self.gate.held {
+            let bytes_before = held.bytes();
             for range in held.ranges.iter_mut().filter(|range| !range.is_out) {
                 if range.instead.is_none() && Gate::is_lost(track, place, range.wait) {
                     let replies = count_replies(&held.reply.as_slice()[range.start..range.end]);
@@ -59,6 +60,9 @@ impl Owner {
                     held.left -= 1;
                 }
             }
+            // Answers that are longer than what they replace count for what they are.
+            self.gate.held_bytes += held.bytes();
+            self.gate.held_bytes -= bytes_before;
         }
         track.forget();
         // They are of no entry and never will be.
