@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use fastrand::Rng;
+use regex_lite::Regex;
 
 use super::Cluster;
 
@@ -33,6 +34,26 @@ pub enum Fault {
     /// All it sends is lost now and then.
     Lossy(usize),
     Slow(usize),
+    /// The leader of a shard hands it over to the node.
+    HandOver(usize, usize),
+    /// The shard leaves one of its nodes for one that does not have it.
+    Move(usize),
+    /// Its log's thread stands still.
+    Stall(usize),
+    /// Its disk fails at the next sync.
+    FailDisk(usize),
+    /// One after the other ends by itself and is started again.
+    Roll,
+}
+
+/// What can be done to a cluster.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    pub nodes: usize,
+    /// Lines can be cut.
+    pub has_network: bool,
+    /// Shards that can be handed over.
+    pub shards: usize,
 }
 
 impl Fault {
@@ -49,30 +70,44 @@ impl Fault {
             Fault::PartOneWay(..) => "cut between two, one way",
             Fault::Lossy(_) => "lossy lines",
             Fault::Slow(_) => "slow lines",
+            Fault::HandOver(..) => "hand-over of a shard",
+            Fault::Move(_) => "change of a shard's replicas",
+            Fault::Stall(_) => "disk that stands still",
+            Fault::FailDisk(_) => "disk that fails",
+            Fault::Roll => "restart of one after the other",
         }
     }
 
-    fn random(nodes: usize, has_network: bool, rng: &mut Rng) -> Fault {
+    fn random(field: Field, rng: &mut Rng) -> Fault {
+        let nodes = field.nodes;
         let node = rng.usize(..nodes);
         let other = (node + 1 + rng.usize(..nodes.max(2) - 1)) % nodes;
-        let kinds = if has_network { 15 } else { 6 };
-        match rng.u8(..kinds) {
+        let of_shards = if field.shards > 0 { 4 } else { 0 };
+        match rng.u8(..16 + of_shards) {
             0..=2 => Fault::Kill(node),
             3 => Fault::Stop(node),
-            4 => Fault::Pause(node),
-            5 if nodes > 1 => Fault::KillAll,
-            5 => Fault::Kill(node),
-            6 => Fault::Pause(node),
-            7 | 8 => Fault::Isolate(node),
-            9 => Fault::Mute(node),
-            10 => Fault::Deafen(node),
-            11 => Fault::Part(node, other),
-            12 => Fault::PartOneWay(node, other),
-            13 => Fault::Lossy(node),
+            4 | 5 => Fault::Pause(node),
+            6 => Fault::Stall(node),
+            7 => Fault::FailDisk(node),
+            16 | 17 => Fault::HandOver(rng.usize(..field.shards), node),
+            18 if nodes > 3 => Fault::Move(rng.usize(..field.shards)),
+            18 => Fault::Kill(node),
+            19 => Fault::Roll,
+            8 if nodes > 1 => Fault::KillAll,
+            _ if !field.has_network => Fault::Kill(node),
+            9 | 10 => Fault::Isolate(node),
+            11 => Fault::Mute(node),
+            12 => Fault::Deafen(node),
+            13 => Fault::Part(node, other),
+            14 if rng.bool() => Fault::PartOneWay(node, other),
+            14 => Fault::Lossy(node),
             _ => Fault::Slow(node),
         }
     }
 }
+
+/// Long enough for those who are there to go on without the next.
+const BETWEEN_RESTARTS: Duration = Duration::from_millis(1500);
 
 /// What happens at once, for how long, and how long nothing happens before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,14 +118,14 @@ pub struct Step {
 }
 
 /// The same for the same seed.
-pub fn schedule(seed: u64, faults: usize, nodes: usize, has_network: bool) -> Vec<Step> {
+pub fn schedule(seed: u64, faults: usize, field: Field) -> Vec<Step> {
     let mut rng = Rng::with_seed(seed);
     let mut steps = Vec::new();
     let mut left = faults;
     while left > 0 {
-        let mut at_once = vec![Fault::random(nodes, has_network, &mut rng)];
-        if left > 1 && nodes > 1 && rng.u8(..4) == 0 {
-            at_once.push(Fault::random(nodes, has_network, &mut rng));
+        let mut at_once = vec![Fault::random(field, &mut rng)];
+        if left > 1 && field.nodes > 1 && rng.u8(..4) == 0 {
+            at_once.push(Fault::random(field, &mut rng));
         }
         left -= at_once.len();
         // Some are over before anybody notices, some outlast an election.
@@ -149,9 +184,20 @@ impl Cluster {
             Fault::Kill(node) => self.nodes[node].kill()?,
             Fault::KillAll => self.nodes.iter_mut().try_for_each(super::node::Node::kill)?,
             // One that stands still does not end by itself.
-            Fault::Stop(node) => {
-                self.nodes[node].resume()?;
-                self.nodes[node].stop()?;
+            Fault::Stop(node) => self.nodes[node].stop()?,
+            Fault::Roll => {
+                for node in 0..self.nodes.len() {
+                    self.nodes[node].stop()?;
+                    self.nodes[node].start_unless_failed()?;
+                    std::thread::sleep(BETWEEN_RESTARTS);
+                }
+            }
+            Fault::Stall(node) => self.nodes[node].stall()?,
+            Fault::FailDisk(node) => self.nodes[node].fail_disk()?,
+            Fault::Move(shard) => {
+                if let Err(error) = self.move_replica(shard) {
+                    eprintln!("{error:#}");
+                }
             }
             Fault::Pause(node) => self.nodes[node].pause()?,
             Fault::Isolate(node) => {
@@ -173,8 +219,31 @@ impl Cluster {
                 }
             }
             Fault::Slow(node) => network()?.make_slow(node, 400)?,
+            // It leads it already, or another fault is in the way: then it stays where it is.
+            Fault::HandOver(shard, node) => {
+                let (shard, to) = (shard.to_string(), (node + 1).to_string());
+                let words = ["--timeout", "3s", "transfer-leader", &shard, "--to", &to];
+                if let Err(error) = self.administer(&words) {
+                    eprintln!("{error:#}");
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Who is to hold it is the node after the last of those that do.
+    fn move_replica(&self, shard: usize) -> Result<()> {
+        let status = self.administer(&["status", "-o", "json"])?;
+        let row = format!(r#""shard": {shard},\s*"term": \d+,\s*"voters": \[([\d,\s]*)\]"#);
+        let found = Regex::new(&row)?.captures(&status).context("no such shard")?;
+        let voters = found[1].split(',').map(|id| id.trim().parse::<usize>());
+        let voters: Vec<usize> = voters.collect::<Result<_, _>>()?;
+        let first = voters.first().context("no voters")?;
+        let stranger = (1..=self.nodes.len()).find(|id| !voters.contains(id));
+        let stranger = stranger.context("all nodes hold it")?.to_string();
+        let words = ["change-replicas", &shard.to_string(), "--add", &stranger];
+        let rest = ["--remove", &first.to_string(), "--catch-up", "5s"];
+        self.administer(&[&words[..], &rest[..]].concat()).map(drop)
     }
 
     /// Nothing is wrong any more, as far as that is ours; who ended by itself is an error.
@@ -184,6 +253,7 @@ impl Cluster {
         }
         for node in &mut self.nodes {
             node.resume()?;
+            node.end_failing()?;
             if !node.is_there() {
                 node.start_unless_failed()?;
             }
@@ -198,21 +268,34 @@ mod tests {
 
     #[test]
     fn a_seed_gives_its_schedule_and_all_kinds_come() {
-        let steps = schedule(7, 400, 3, true);
-        assert_eq!(steps, schedule(7, 400, 3, true));
+        let field = Field {
+            nodes: 5,
+            has_network: true,
+            shards: 6,
+        };
+        let steps = schedule(7, 400, field);
+        assert_eq!(steps, schedule(7, 400, field));
         let faults: Vec<Fault> = steps.into_iter().flat_map(|step| step.faults).collect();
         assert_eq!(faults.len(), 400);
         let mut names: Vec<&str> = faults.iter().map(|fault| fault.name()).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 11, "{names:?}");
+        assert_eq!(names.len(), 16, "{names:?}");
         let is_of_two = |fault: &Fault| match fault {
             Fault::Part(one, other) | Fault::PartOneWay(one, other) => one != other,
             _ => true,
         };
         assert!(faults.iter().all(is_of_two));
-        let alone = schedule(7, 400, 1, false);
-        let is_of_one = |fault: &Fault| matches!(fault, Fault::Kill(0) | Fault::Stop(0) | Fault::Pause(0));
+        let alone = Field {
+            nodes: 1,
+            has_network: false,
+            shards: 0,
+        };
+        let alone = schedule(7, 400, alone);
+        let is_of_one = |fault: &Fault| {
+            use Fault::{FailDisk, Kill, Pause, Stall, Stop};
+            matches!(fault, Kill(0) | Stop(0) | Pause(0) | Stall(0) | FailDisk(0))
+        };
         assert!(alone.iter().flat_map(|step| &step.faults).all(is_of_one));
     }
 }

@@ -9,13 +9,14 @@ pub mod seeker;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::resp::Value;
-use crate::server::scratch_dir;
+use crate::server::{self, binary, scratch_dir};
 use network::Network;
 use node::Node;
 use seeker::{Answer, Seeker};
@@ -40,7 +41,7 @@ pub struct Cluster {
     pub nodes: Vec<Node>,
     /// None: the nodes have loopback addresses of their own, and no link can be cut.
     pub network: Option<Network>,
-    plan: Plan,
+    pub plan: Plan,
     dir: PathBuf,
     /// The last byte of the first address, where there is no network.
     first: u8,
@@ -60,7 +61,7 @@ impl Cluster {
             nodes => Network::new(nodes)?,
         };
         let dir = scratch_dir()?;
-        std::fs::write(dir.join("token"), "a token that all nodes know\n")?;
+        std::fs::write(dir.join("token"), "a-token-that-all-nodes-know\n")?;
         let mut cluster = Cluster {
             nodes: Vec::new(),
             network,
@@ -109,7 +110,35 @@ impl Cluster {
 
     /// Makes the nodes one cluster.
     fn bootstrap(&self) -> Result<()> {
-        bail!("no replicated nodes in this version")
+        let deadline = Instant::now() + PATIENCE;
+        let shards = self.plan.shards.to_string();
+        let factor = self.plan.nodes.min(3).to_string();
+        loop {
+            let words = ["bootstrap", "--shards", &shards, "--replication-factor", &factor];
+            match self.administer(&words) {
+                Ok(_) => return Ok(()),
+                // They may not listen yet.
+                Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(200)),
+                Err(error) => return Err(error.context(self.last_words())),
+            }
+        }
+    }
+
+    /// What `ruvioctl` says to these words.
+    pub fn administer(&self, words: &[&str]) -> Result<String> {
+        let program = binary(server::Kind::Ruvio)?.with_file_name("ruvioctl");
+        let ports = self.nodes.iter().map(|node| format!("{}:7380", node.address));
+        let nodes = ports.collect::<Vec<_>>().join(",");
+        let mut command = Command::new(&program);
+        command
+            .args(["--nodes", &nodes, "--token-file"])
+            .arg(self.dir.join("token"));
+        let done = command.args(words).stdin(Stdio::null()).output();
+        let done = done.with_context(|| format!("{} (`make test` builds it)", program.display()))?;
+        if !done.status.success() {
+            bail!("ruvioctl {words:?}: {}", String::from_utf8_lossy(&done.stderr));
+        }
+        Ok(String::from_utf8_lossy(&done.stdout).into_owned())
     }
 
     /// All places where a client can knock.

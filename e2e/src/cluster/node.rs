@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
 use crate::server::{Kind, binary};
+use crate::tracer::{self, Frozen};
 
 pub struct Node {
     child: Option<Child>,
@@ -19,9 +20,16 @@ pub struct Node {
     flags: Vec<String>,
     /// It was stopped by a signal, and lives.
     is_paused: bool,
+    /// Its log's thread stands still, alone.
+    stalled: Option<Frozen>,
+    /// Its disk was made to fail.
+    is_failing: bool,
 }
 
 const END_PATIENCE: Duration = Duration::from_secs(30);
+/// As in sysexits.h: an error of input or output.
+const EXIT_IO: i32 = 74;
+const LOG_WRITER: &str = "log-writer";
 const WORDS_MAX: usize = 3000;
 
 impl Node {
@@ -33,6 +41,8 @@ impl Node {
             address,
             flags,
             is_paused: false,
+            stalled: None,
+            is_failing: false,
         }
     }
 
@@ -66,15 +76,33 @@ impl Node {
 
     /// Starts it again where we ended it; if it ended by itself that is an error.
     pub fn start_unless_failed(&mut self) -> Result<()> {
-        if let Some(child) = &mut self.child {
+        if let Some(mut child) = self.child.take() {
             let status = child.wait()?;
-            bail!(
-                "{} ended by itself, {status}:\n{}",
-                self.address,
-                self.last_words()
-            );
+            self.ended(status)?;
         }
         self.start()
+    }
+
+    /// It ended by itself, which it may if it was told to or its disk fails.
+    fn ended(&mut self, status: ExitStatus) -> Result<()> {
+        let has_failed = std::mem::take(&mut self.is_failing) && status.code() == Some(EXIT_IO);
+        if has_failed || status.success() {
+            return Ok(());
+        }
+        bail!(
+            "{} ended by itself, {status}:\n{}",
+            self.address,
+            self.last_words()
+        );
+    }
+
+    /// One whose disk fails does not go on, also if it has not noticed.
+    pub fn end_failing(&mut self) -> Result<()> {
+        if self.is_failing && self.is_there() {
+            self.is_failing = false;
+            self.kill()?;
+        }
+        Ok(())
     }
 
     /// It runs, or stands still.
@@ -88,7 +116,12 @@ impl Node {
     /// Ends it as nothing can be prevented from it.
     pub fn kill(&mut self) -> Result<()> {
         if let Some(mut child) = self.child.take() {
+            if let Some(status) = child.try_wait()? {
+                return self.ended(status);
+            }
             child.kill()?;
+            // The process is not gone before its last thread is.
+            self.stalled = None;
             child.wait()?;
         }
         Ok(())
@@ -96,6 +129,7 @@ impl Node {
 
     /// Lets it end by itself, as long as that takes.
     pub fn stop(&mut self) -> Result<()> {
+        self.resume()?;
         self.signal("TERM")?;
         let deadline = Instant::now() + END_PATIENCE;
         while self.is_there() {
@@ -104,8 +138,13 @@ impl Node {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        self.child = None;
-        Ok(())
+        match self.child.take() {
+            Some(mut child) => {
+                let status = child.wait()?;
+                self.ended(status)
+            }
+            None => Ok(()),
+        }
     }
 
     pub fn pause(&mut self) -> Result<()> {
@@ -113,9 +152,35 @@ impl Node {
         self.signal("STOP")
     }
 
+    /// Its disk takes nothing for a while: the thread that writes the log stands still.
+    pub fn stall(&mut self) -> Result<()> {
+        if self.stalled.is_none() && self.is_there() {
+            let pid = self.child.as_ref().map(Child::id).context("a process")?;
+            // A node that is being started has no such thread yet.
+            self.stalled = tracer::freeze(pid, LOG_WRITER).ok();
+        }
+        Ok(())
+    }
+
+    /// Its disk fails at the next sync, of which it is to end.
+    #[cfg(target_arch = "x86_64")]
+    pub fn fail_disk(&mut self) -> Result<()> {
+        self.resume()?;
+        self.is_failing = match &self.child {
+            Some(child) => tracer::fail_calls(child.id(), LOG_WRITER, tracer::Call::Sync).is_ok(),
+            None => false,
+        };
+        Ok(())
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn fail_disk(&mut self) -> Result<()> {
+        self.kill()
+    }
+
     pub fn resume(&mut self) -> Result<()> {
-        if self.is_paused {
-            self.is_paused = false;
+        self.stalled = None;
+        if std::mem::take(&mut self.is_paused) && self.is_there() {
             self.signal("CONT")?;
         }
         Ok(())

@@ -61,10 +61,13 @@ impl Seeker {
     /// Commands that belong together, in one piece: the answer to the last counts.
     pub fn call_all(&mut self, key: &str, commands: &[&[&str]]) -> Answer {
         match self.seek(key, commands) {
-            Ok(mut replies) => match replies.pop() {
-                Some(reply) => Answer::Value(reply),
-                None => Answer::Refused,
-            },
+            Ok(mut replies) => {
+                let last = replies.pop().unwrap_or(Value::Null);
+                // A transaction that was discarded says less than what discarded it.
+                let is_discarded = error_of(&last).is_some_and(|text| text.starts_with("EXECABORT"));
+                let why = replies.into_iter().find(|reply| reply.is_error() && is_discarded);
+                Answer::Value(why.unwrap_or(last))
+            }
             Err(answer) => answer,
         }
     }

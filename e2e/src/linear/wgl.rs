@@ -32,7 +32,7 @@ pub enum Verdict {
 }
 
 /// Sets of operations and states that are remembered at the most.
-const SEEN_MAX: usize = 4_000_000;
+const SEEN_MAX: usize = 2_000_000;
 /// What is shown of an order that came to its end.
 const SHOWN_MAX: usize = 12;
 

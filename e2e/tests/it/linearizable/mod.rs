@@ -8,7 +8,7 @@ mod wrong;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use ruvio_e2e::cluster::faults::{Tally, schedule};
+use ruvio_e2e::cluster::faults::{Field, Tally, schedule};
 use ruvio_e2e::cluster::{Cluster, Kind, Plan};
 use ruvio_e2e::load::{Load, Report};
 
@@ -31,7 +31,16 @@ fn run(plan: &Plan, seed: u64, faults: usize) -> Result<Report> {
     }
     let load = Load::start(&cluster.doors(), CLIENTS, seed);
     let mut tally = Tally::default();
-    let steps = schedule(seed, faults, plan.nodes, has_network);
+    let field = Field {
+        nodes: plan.nodes,
+        has_network,
+        shards: if plan.kind == Kind::Replicated {
+            plan.shards
+        } else {
+            0
+        },
+    };
+    let steps = schedule(seed, faults, field);
     for (at, step) in steps.iter().enumerate() {
         let suffered = cluster.suffer(step, seed ^ at as u64, &mut tally);
         suffered.with_context(|| format!("step {at} of seed {seed}: {step:?}"))?;
@@ -42,6 +51,8 @@ fn run(plan: &Plan, seed: u64, faults: usize) -> Result<Report> {
     cluster.wait_until_served()?;
     std::thread::sleep(Duration::from_millis(500));
     let report = load.finish();
+    // Who ended by itself is an error, also if it is not missed.
+    cluster.heal()?;
     eprintln!(
         "seed {seed}, {} faults:\n{}{report}",
         tally.total(),
@@ -80,4 +91,16 @@ fn one_node_that_is_killed_and_stopped_and_started_again() {
         durability: "always",
     };
     hold(&plan, 6);
+}
+
+/// Three nodes, or as many as are asked for.
+#[test]
+fn replicated_nodes_that_are_killed_stopped_and_cut_off_from_each_other() {
+    let plan = Plan {
+        kind: Kind::Replicated,
+        nodes: from_environment("RUVIO_FAULT_NODES").map_or(3, |nodes| nodes as usize),
+        shards: 6,
+        durability: "always",
+    };
+    hold(&plan, 12);
 }
