@@ -231,19 +231,26 @@ impl Cluster {
         Ok(())
     }
 
-    /// Who is to hold it is the node after the last of those that do.
+    /// One of those that hold it gives it to one that does not.
     fn move_replica(&self, shard: usize) -> Result<()> {
         let status = self.administer(&["status", "-o", "json"])?;
         let row = format!(r#""shard": {shard},\s*"term": \d+,\s*"voters": \[([\d,\s]*)\]"#);
         let found = Regex::new(&row)?.captures(&status).context("no such shard")?;
         let voters = found[1].split(',').map(|id| id.trim().parse::<usize>());
         let voters: Vec<usize> = voters.collect::<Result<_, _>>()?;
-        let first = voters.first().context("no voters")?;
         let stranger = (1..=self.nodes.len()).find(|id| !voters.contains(id));
         let stranger = stranger.context("all nodes hold it")?.to_string();
-        let words = ["change-replicas", &shard.to_string(), "--add", &stranger];
-        let rest = ["--remove", &first.to_string(), "--catch-up", "5s"];
-        self.administer(&[&words[..], &rest[..]].concat()).map(drop)
+        let mut last = Ok(());
+        // Who leads it does not leave it.
+        for voter in voters {
+            let words = ["change-replicas", &shard.to_string(), "--add", &stranger];
+            let rest = ["--remove", &voter.to_string(), "--catch-up", "5s"];
+            last = self.administer(&[&words[..], &rest[..]].concat()).map(drop);
+            if last.is_ok() {
+                break;
+            }
+        }
+        last
     }
 
     /// Nothing is wrong any more, as far as that is ours; who ended by itself is an error.
