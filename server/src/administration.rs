@@ -300,8 +300,45 @@ impl Control for Administration {
         ))
     }
 
-    async fn digest(&self, _: u16, _: Option<u64>, _: Duration) -> Result<DigestResponse, Refused> {
-        Err(Refused::Unsupported("use DEBUG DIGEST on its port"))
+    async fn digest(
+        &self,
+        shard: u16,
+        index: Option<u64>,
+        within: Duration,
+    ) -> Result<DigestResponse, Refused> {
+        let groups = self.groups()?;
+        let start = Instant::now();
+        loop {
+            let left = within.saturating_sub(start.elapsed());
+            let found = match tokio::time::timeout(left, groups.digest(ShardId(shard))).await {
+                Ok(found) => {
+                    found.ok_or_else(|| Refused::Unavailable("the replica is not served now".to_owned()))?
+                }
+                Err(_) => {
+                    return Err(Refused::TimedOut(
+                        "the replica is not at rest in that time".to_owned(),
+                    ));
+                }
+            };
+            if index.is_none_or(|index| index <= found.index) {
+                if index.is_some_and(|index| index < found.index) {
+                    return Err(Refused::Precondition(format!(
+                        "the replica is at {} already",
+                        found.index
+                    )));
+                }
+                return Ok(DigestResponse {
+                    log_id: Some(common::LogId {
+                        term: 0,
+                        node: 0,
+                        index: found.index,
+                    }),
+                    digest: found.digest.to_vec().into(),
+                    keys: found.keys,
+                });
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 }
 

@@ -65,6 +65,8 @@ pub enum Ask {
         /// Its id, or the address of its admin port.
         node: Named,
     },
+    /// Compare what the replicas of a shard hold, or of all shards: each is walked through once.
+    Digest { shard: Option<u16> },
     /// Change who holds a shard: new members learn first, then the voters change in one step.
     ChangeReplicas(Changing),
 }

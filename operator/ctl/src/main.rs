@@ -1,13 +1,14 @@
 //! `ruvioctl`: administers a cluster through its nodes' admin ports.
 //!
 //! `arguments` says what can be asked; `call` speaks with one node and turns what goes wrong into a sentence;
-//! `cluster` is what all nodes said, put together. `founding`, `joining`, `leaders` and `replicas` decide what to
-//! ask of whom, and `table` and `json` show it. What decides and what shows is pure: it is tested without a node.
+//! `cluster` is what all nodes said, put together. `founding`, `joining`, `leaders`, `replicas` and `digest`
+//! decide what to ask of whom, and `table` and `json` show it. What decides and what shows is pure: it is tested without a node.
 
 mod address;
 mod arguments;
 mod call;
 mod cluster;
+mod digest;
 mod founding;
 mod joining;
 mod json;
@@ -61,6 +62,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<String> {
         Ask::TransferLeader { shard, to } => leaders::transfer(&caller, &nodes, shard, to).await,
         Ask::Drain { node } => leaders::drain(&caller, &nodes, &node, true).await,
         Ask::Undrain { node } => leaders::drain(&caller, &nodes, &node, false).await,
+        Ask::Digest { shard } => digest::compare(&caller, &nodes, shard).await,
         Ask::ChangeReplicas(wish) => replicas::change(&caller, &nodes, &wish).await,
     }
 }

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ruvio_core::keyspace::{Role, Shard};
-use ruvio_server::replica::{Event, Instant, Port, Stint};
+use ruvio_server::replica::{Digest, Event, Instant, Port, Stint};
 use ruvio_server::wal::{LogId, ShardId};
+use tokio::sync::oneshot;
 
 use super::gate::Way;
 use super::{Owner, now};
@@ -56,6 +57,7 @@ struct Seat {
     /// The keyspace has everything up to this entry. While it leads: up to when it began.
     held: u64,
     events: VecDeque<Event>,
+    questions: Vec<oneshot::Sender<Digest>>,
 }
 
 #[derive(Default)]
@@ -83,6 +85,7 @@ impl Seats {
             standing: Standing::Follows,
             held,
             events: VecDeque::new(),
+            questions: Vec::new(),
         };
         Self {
             seats: replicas.ports.into_iter().map(seat).collect(),
@@ -130,6 +133,7 @@ impl Owner {
             let seat = &mut self.seats.seats[place];
             if seat.port.has_events() {
                 seat.port.take(&mut seat.events);
+                seat.questions.append(&mut seat.port.take_questions());
             }
             while budget > 0
                 && self.seats.seats[place].standing != Standing::Absent
@@ -137,6 +141,7 @@ impl Owner {
             {
                 budget -= self.heed(place, event)?.min(budget);
             }
+            self.answer_questions(place);
             let seat = &self.seats.seats[place];
             self.seats.has_more |= !seat.events.is_empty() && seat.standing != Standing::Absent;
         }
@@ -173,6 +178,27 @@ impl Owner {
                 self.make_anew(place, at);
                 Ok(0)
             }
+        }
+    }
+
+    /// Says what the keyspace holds, where that is what is committed up to an entry.
+    fn answer_questions(&mut self, place: usize) {
+        let seat = &self.seats.seats[place];
+        if seat.questions.is_empty() || seat.standing == Standing::Absent || !self.gate.is_clean(place) {
+            return;
+        }
+        let index = match seat.standing {
+            Standing::Follows => seat.held,
+            // Its own entries are committed before they are given back to it.
+            _ => seat
+                .held
+                .max(seat.port.given().index.0)
+                .max(seat.port.committed_index()),
+        };
+        let (digest, keys) = self.engine.digest_at(place);
+        for question in std::mem::take(&mut self.seats.seats[place].questions) {
+            // Whoever asked may have stopped waiting.
+            let _ = question.send(Digest { index, digest, keys });
         }
     }
 

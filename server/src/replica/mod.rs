@@ -5,4 +5,4 @@ mod clock;
 mod port;
 
 pub use clock::Instant;
-pub use port::{Epoch, Event, Given, Outcome, Port, Proposal, Refused, Stint};
+pub use port::{Digest, Epoch, Event, Given, Outcome, Port, Proposal, Refused, Stint};

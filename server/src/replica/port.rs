@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::clock::Instant;
 use crate::wal::{LogId, ShardId, Wake};
@@ -50,6 +50,14 @@ pub enum Event {
     Follow { given: LogId },
     /// The image holds more than was ever given here: the keyspace is made anew from it.
     Replace { at: LogId },
+}
+
+/// What a replica holds as of an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Digest {
+    pub index: u64,
+    pub digest: [u8; 20],
+    pub keys: u64,
 }
 
 /// What an owner wants in the log.
@@ -121,6 +129,8 @@ pub struct Port {
     drained: AtomicBool,
     /// When the leader was last heard of, as an `Instant`.
     heard: AtomicU64,
+    /// Who wants to know what the keyspace holds.
+    questions: Mutex<Vec<oneshot::Sender<Digest>>>,
     room: Notify,
     /// A stint has ended.
     over: Notify,
@@ -150,6 +160,7 @@ impl Port {
             held: AtomicU64::new(0),
             drained: AtomicBool::new(false),
             heard: AtomicU64::new(0),
+            questions: Mutex::default(),
             room: Notify::new(),
             over: Notify::new(),
         }
@@ -225,6 +236,11 @@ impl Port {
         self.room.notify_waiters();
     }
 
+    /// Those who ask what the keyspace holds, to be answered once it holds what is committed and nothing else.
+    pub fn take_questions(&self) -> Vec<oneshot::Sender<Digest>> {
+        std::mem::take(&mut *self.questions.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// The owner's keyspace has everything up to here.
     pub fn note_applied(&self, index: u64) {
         self.applied.store(index, Ordering::Release);
@@ -233,6 +249,18 @@ impl Port {
 
 /// The group's side.
 impl Port {
+    /// Asks what the keyspace holds. Whoever waits for the answer drops it after a while.
+    pub fn ask(&self) -> oneshot::Receiver<Digest> {
+        let (answer, question) = oneshot::channel();
+        let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+        questions.retain(|asked| !asked.is_closed());
+        questions.push(answer);
+        drop(questions);
+        self.has_events.store(true, Ordering::Release);
+        self.owner.wake();
+        question
+    }
+
     /// Tells what became of a proposal. They become committed in their order; a lost one ends its stint.
     pub fn settle(&self, stint: Stint, number: u64, outcome: Outcome) {
         match outcome {

@@ -5,7 +5,7 @@ use super::Engine;
 use crate::effect::apply::ApplyError;
 use crate::effect::{DecodeError, Decoder};
 use crate::exec::Now;
-use crate::keyspace::Shard;
+use crate::keyspace::{Shard, compare};
 
 /// Why an entry could not be applied.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +88,11 @@ impl Engine {
         }
         self.note_applied(place, now);
         Ok(())
+    }
+
+    /// What the shard at that place holds, as one number, and how many keys. See `compare::digest`.
+    pub fn digest_at(&self, place: usize) -> ([u8; 20], u64) {
+        compare::digest(self.shard_at(place))
     }
 
     /// Changes from here on belong to the turn of that number; numbers start above zero and only grow.

@@ -1,7 +1,9 @@
-//! The logical content of a shard, for tests that compare two: what a client or the image could tell apart,
-//! and nothing of how it stands in memory.
+//! The logical content of a shard, to compare two replicas: what a client or the image could tell apart, and nothing
+//! of how it stands in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest, Sha256};
 
 use super::{Collection, Shard, Type};
 use crate::effect::ListPosition;
@@ -31,6 +33,7 @@ pub struct LogicalValue {
 }
 
 /// Everything in the shard by database and key, whether its time has come or not.
+#[cfg(test)]
 pub fn dump(shard: &Shard) -> BTreeMap<(u16, Vec<u8>), LogicalValue> {
     let mut all = BTreeMap::new();
     for (db, table) in shard.databases.iter().enumerate() {
@@ -83,7 +86,31 @@ fn logical<'a>(entry: Entry<'a, Collection>, heap: &'a Heap) -> LogicalValue {
     }
 }
 
+/// Equal for replicas that hold the same, and how many keys that is: the SHA-1-sized sum (exclusive or) of a SHA-256
+/// of each key and its value, so that the order in which a replica has them does not matter. It walks all of the
+/// shard at once.
+pub fn digest(shard: &Shard) -> ([u8; 20], u64) {
+    let (mut sum, mut keys) = ([0; 20], 0);
+    for (db, table) in (0_u16..).zip(&shard.databases) {
+        table.for_each(&shard.heap, |entry| {
+            keys += 1;
+            let value = logical(entry, &shard.heap);
+            let mut hasher = Sha256::new();
+            hasher.update(db.to_le_bytes());
+            hasher.update((entry.key().len() as u64).to_le_bytes());
+            hasher.update(entry.key());
+            // Its lengths and quotes keep different values apart.
+            hasher.update(format!("{value:?}"));
+            for (all, one) in sum.iter_mut().zip(hasher.finalize()) {
+                *all ^= one;
+            }
+        });
+    }
+    (sum, keys)
+}
+
 /// The first difference of two shards; panics with it, in few words where values are long.
+#[cfg(test)]
 #[track_caller]
 pub fn assert_equal(found: &Shard, expected: &Shard) {
     let (found, expected) = (dump(found), dump(expected));
@@ -107,5 +134,42 @@ pub fn assert_equal(found: &Shard, expected: &Shard) {
             part(&one),
             part(&other)
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Db;
+    use super::*;
+    use crate::exec::Now;
+    use crate::memory::Expiry;
+
+    fn shard(seed: u64, pairs: &[(&str, &str)]) -> Shard {
+        let mut shard = Shard::new(seed, seed + 1);
+        for (key, value) in pairs {
+            let mut db = Db {
+                shard: &mut shard,
+                index: 0,
+                now: Now::default(),
+                no_touch: true,
+            };
+            let key = db.key(key.as_bytes());
+            db.put_string(key, value.as_bytes(), Expiry::Clear);
+        }
+        shard
+    }
+
+    #[test]
+    fn replicas_that_hold_the_same_have_the_same_digest_whatever_their_seeds_and_order() {
+        let one = digest(&shard(1, &[("a", "1"), ("b", "2")]));
+        assert_eq!(one, digest(&shard(7, &[("b", "2"), ("a", "1")])));
+        assert_eq!(one.1, 2);
+        for other in [
+            &[("a", "1")][..],
+            &[("a", "1"), ("b", "3")],
+            &[("a", "2"), ("b", "1")],
+        ] {
+            assert_ne!(one.0, digest(&shard(1, other)).0);
+        }
     }
 }

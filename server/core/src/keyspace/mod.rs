@@ -6,7 +6,6 @@
 pub mod access;
 pub mod collection;
 mod compaction;
-#[cfg(test)]
 pub mod compare;
 mod db;
 pub mod events;

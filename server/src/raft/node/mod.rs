@@ -40,7 +40,7 @@ use super::snapshot::Images;
 use super::spread;
 use super::store::Store;
 use super::topology::{self, Tables};
-use crate::replica::{Port, Proposal};
+use crate::replica::{Digest, Port, Proposal};
 use crate::wal::{LogId, NodeId, ShardId};
 use purge::Purge;
 pub use settings::{Settings, Timing};
@@ -185,6 +185,11 @@ impl Node {
             |(shard, group): (&ShardId, &Member)| (*shard, (group.raft.clone(), Arc::clone(&group.port)));
         self.handle
             .spawn(spread::spread(self.groups.iter().map(of_shard).collect(), tables));
+    }
+
+    /// What this node's replica holds, as soon as that is what is committed. `None`: it has none, or ends.
+    pub async fn digest(&self, shard: ShardId) -> Option<Digest> {
+        self.groups.get(&shard)?.port.ask().await.ok()
     }
 
     /// Shards whose leader this node is.
