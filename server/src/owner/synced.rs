@@ -28,7 +28,7 @@ impl Owner {
         };
         // In this order: a run that has not begun by now will take in what is durable by now.
         self.watch_runs(durable);
-        self.engine.world.wishes.is_synced = durable >= last;
+        self.engine.world.wishes.is_synced = durable >= last && self.gate.extent_is_durable();
         if self.engine.world.has_wishes() {
             self.gate.hasten();
             self.note_logged(last);
@@ -103,9 +103,10 @@ impl Owner {
             if wish.for_image {
                 let run = self.engine.world.host.make_image(wish.is_urgent());
                 self.sync_waits.for_image.push_back((run, wish));
-            } else {
+            } else if self.gate.extent_is_durable() {
                 self.engine.fulfil(wish, now());
             }
+            // Else nobody can say so, and it ends with its time.
         }
         self.deliver_news(now());
     }

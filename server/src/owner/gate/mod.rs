@@ -101,17 +101,26 @@ impl Gate {
         self.held.is_empty() && !self.is_refused()
     }
 
-    /// Of this owner's part of the node's own log: what is durable, and its end. `None` where there is no log, or where
-    /// it lacks something that was executed.
+    /// Of this owner's part of the node's own log: what is durable, and its end; where shards are replicated: the turns that
+    /// are committed, and the last one. `None` where there is no log, or where it lacks something that was executed.
     pub fn extent(&self) -> Option<(LogTicket, LogTicket)> {
         if self.is_refused() {
             return None;
         }
-        let alone = self.tracks.iter().filter_map(|track| match &track.way {
-            Way::Alone { lane, ticket, .. } => Some((lane.durable().0, *ticket)),
-            Way::Replicated { .. } => None,
+        let extents = self.tracks.iter().map(|track| match &track.way {
+            Way::Alone { lane, ticket, .. } => (lane.durable().0, *ticket),
+            Way::Replicated { .. } => {
+                let committed = self.sealed.min(self.floor.saturating_sub(1));
+                (LogTicket(committed), LogTicket(self.sealed))
+            }
         });
-        alone.reduce(|one, other| (one.0.max(other.0), one.1.max(other.1)))
+        extents.reduce(|one, other| (one.0.max(other.0), one.1.max(other.1)))
+    }
+
+    /// Whether what `extent` says is durable is: a majority may have agreed in its page caches alone.
+    pub fn extent_is_durable(&self) -> bool {
+        let is_replicated = |track: &Track| matches!(track.way, Way::Replicated { .. });
+        self.commit == Commit::Durable || !self.tracks.iter().any(is_replicated)
     }
 
     /// Has the log made durable without delay.
