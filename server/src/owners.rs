@@ -13,6 +13,7 @@ use ruvio_core::options::{Id, Options};
 use super::entropy;
 use super::host::{Node, Process};
 use super::owner::{Board, Inbox, Listener, Owner, Stop};
+use super::replicas;
 
 /// Threads that serve, to be joined when they are told to stop.
 pub struct Owners {
@@ -59,6 +60,10 @@ pub fn start(
     }
     let stop = Arc::new(Stop::new(inboxes.len()));
     let board = Arc::new(Board::default());
+    let token = match options.flag(Id::ClusterEnabled) {
+        true => replicas::token(options)?.map(|token| Arc::from(token.as_bytes())),
+        false => None,
+    };
     let mut threads = Vec::new();
     for (me, listeners) in sets.into_iter().enumerate() {
         let (configured, outcome) = sync_channel(1);
@@ -73,6 +78,7 @@ pub fn start(
             board: Arc::clone(&board),
             node: Arc::clone(node),
             stop: Arc::clone(&stop),
+            token: token.clone(),
             keeps,
         };
         let thread = std::thread::Builder::new().name(format!("owner-{me}"));
@@ -149,6 +155,8 @@ struct Place {
     board: Arc<Board>,
     node: Arc<Node>,
     stop: Arc<Stop>,
+    /// Of the cluster.
+    token: Option<Arc<[u8]>>,
     /// What was written before is loaded, and what is written now is logged.
     keeps: bool,
 }
@@ -163,6 +171,7 @@ impl Place {
             .map(|_| Ok(Shard::with_databases(entropy()?, entropy()?, databases)))
             .collect::<anyhow::Result<_>>()?;
         let mut engine = Engine::spread(shards, self.topology, Box::new(Process::new(self.node)?));
+        engine.world.link_token = self.token;
         let result = engine.configure(self.options);
         let fine = result.is_ok();
         // The receiver waits until this arrives.

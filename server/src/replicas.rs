@@ -147,7 +147,7 @@ impl Membership {
 }
 
 /// The secret that nodes of the cluster share.
-fn token(options: &Options) -> anyhow::Result<Option<raft::Token>> {
+pub fn token(options: &Options) -> anyhow::Result<Option<raft::Token>> {
     let path = options.shown_by(Id::ClusterTokenFile);
     if path.is_empty() {
         return Ok(None);

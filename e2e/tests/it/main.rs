@@ -9,6 +9,7 @@ mod durable;
 mod every_command;
 mod linearizable;
 mod listening;
+mod routed;
 mod sharded;
 mod slow_readers;
 mod suites;

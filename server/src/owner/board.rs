@@ -5,14 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ruvio_core::cluster::Table;
-use ruvio_core::engine::NOBODY;
 
+use super::links::Names;
 use super::{Owner, now};
 
 #[derive(Default)]
 pub struct Board {
     version: AtomicU64,
     table: Mutex<Option<Arc<Table>>>,
+    names: Names,
 }
 
 impl Board {
@@ -20,6 +21,10 @@ impl Board {
     pub fn put_up(&self, table: Arc<Table>) {
         *self.table.lock().unwrap_or_else(PoisonError::into_inner) = Some(table);
         self.version.fetch_add(1, Ordering::Release);
+    }
+
+    pub(super) fn names(&self) -> &Names {
+        &self.names
     }
 
     /// The table, if it is another than that of the version that was seen.
@@ -39,13 +44,8 @@ impl Owner {
         let Some(table) = self.board.newer(&mut self.seen_board) else {
             return;
         };
-        let topology = self.engine.world.topology;
-        let destination = |shard: u16| match table.leads(table.me, shard) {
-            true => topology.owner_of(shard),
-            false => NOBODY,
-        };
-        self.engine.world.away = Some((0..topology.shards).map(destination).collect());
         self.engine.set_cluster(Some(table));
+        self.routes = true;
         self.deliver_news(now());
     }
 }

@@ -12,12 +12,14 @@ mod crossing;
 mod errands;
 mod gate;
 mod handover;
+mod links;
 mod listener;
 mod news;
 mod parts;
 mod poll;
 mod populate;
 mod route;
+mod routed;
 mod seats;
 mod stop;
 mod synced;
@@ -38,6 +40,7 @@ pub use crossing::Inbox;
 use gate::Gate;
 pub use gate::{Log, Way};
 pub use handover::Filled;
+use links::Links;
 pub use listener::{Listener, Local};
 use poll::{Poller, Ready};
 use populate::Populator;
@@ -51,6 +54,8 @@ use turn::Turn;
 const TICK: Duration = Duration::from_millis(10);
 /// Tokens from here on are listeners; below, connections by their place.
 const LISTENERS: u64 = 1 << 32;
+/// From here on, links to other nodes.
+const LINKS: u64 = 1 << 33;
 /// Other owners have sent something.
 const BELL: u64 = u64::MAX;
 
@@ -66,6 +71,10 @@ pub struct Owner {
     /// What is known of the cluster, and the version of it that was seen.
     board: Arc<Board>,
     seen_board: u64,
+    /// To other nodes.
+    links: Links,
+    /// Somebody decides where commands run before they do: there are several shards, or other nodes.
+    routes: bool,
     sync_waits: SyncWaits,
     /// Connections that answers of other owners came for.
     answered: Vec<u32>,
@@ -102,6 +111,8 @@ impl Owner {
             seats: Seats::default(),
             board,
             seen_board: 0,
+            links: Links::default(),
+            routes: engine.world.topology.is_spread(),
             sync_waits: SyncWaits::default(),
             reload_number: 0,
             answered: Vec::new(),
@@ -141,8 +152,7 @@ impl Owner {
         let mut events: Vec<Ready> = Vec::new();
         let mut ready: Vec<u32> = Vec::new();
         while !stop.is_asked() {
-            let rests =
-                self.is_behind() || self.listed.is_empty() && ready.is_empty() && !self.seats.has_more();
+            let rests = self.is_behind() || self.rests() && ready.is_empty();
             let wait = if rests {
                 self.next_tick.saturating_duration_since(Instant::now())
             } else {
@@ -153,12 +163,14 @@ impl Owner {
             self.heed_handover();
             self.heed_ports()?;
             self.heed_board();
+            self.hear_links();
             self.open_gate()?;
-            let has_work = !(ready.is_empty() && self.listed.is_empty() && self.answered.is_empty());
+            let has_work = !ready.is_empty() || !self.rests() || self.links.is_busy();
             // A bell may have brought nothing but what other owners sent.
             if !self.is_behind() && (has_work || !events.is_empty()) {
                 self.serve(&mut ready, now());
             }
+            self.attend_links(poller);
             if Instant::now() >= self.next_tick {
                 self.tick(poller)?;
             }
@@ -171,6 +183,10 @@ impl Owner {
     fn take_events(&mut self, poller: &Poller, events: &[Ready], ready: &mut Vec<u32>) -> io::Result<()> {
         for event in events {
             if event.token == BELL {
+                continue;
+            }
+            if event.token >= LINKS {
+                self.links.stir((event.token - LINKS) as usize);
                 continue;
             }
             if event.token >= LISTENERS {
@@ -198,6 +214,11 @@ impl Owner {
             }
         }
         Ok(())
+    }
+
+    /// Nothing is to be done before something comes.
+    fn rests(&self) -> bool {
+        self.listed.is_empty() && self.answered.is_empty() && !self.seats.has_more()
     }
 
     fn is_authenticated(&self, index: u32) -> bool {

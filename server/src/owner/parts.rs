@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use ruvio_core::command::Args;
 use ruvio_core::engine::session::ClientId;
 use ruvio_core::engine::{Flow, Passport};
+use ruvio_core::error;
 use ruvio_core::exec::Now;
 use ruvio_core::resp::Reply;
 
@@ -47,7 +48,7 @@ impl Owner {
             self.crossing.give_back(batch);
         }
         self.release_answers();
-        if !self.crossing.stuck.is_empty() && self.crossing.has_room() {
+        if !self.crossing.stuck.is_empty() && self.crossing.has_room() && self.links.has_room() {
             for index in std::mem::take(&mut self.crossing.stuck) {
                 if let Some(connection) = self.connections.get_mut(index)
                     && connection.hold == Hold::Full
@@ -118,8 +119,30 @@ impl Owner {
             });
             return;
         }
+        if self.engine.world.cluster.is_some() && self.take_away(runner, args, (kind, ticket, passport), now)
+        {
+            return;
+        }
+        self.run_part_here(runner, args, (kind, ticket, passport), now);
+    }
+
+    /// The same where the shard is led.
+    pub(super) fn run_part_here(
+        &mut self,
+        runner: ClientId,
+        args: Args<'_>,
+        (kind, ticket, passport): (Kind, Ticket, Passport),
+        now: Now,
+    ) {
         self.note_traffic(args, now);
         self.engine.dress(runner, &passport);
+        if self.engine.is_refusing(runner) {
+            if kind != Kind::Quiet {
+                let told = format!("-{}\r\n", error::NOT_LED.text());
+                self.hand_over_part(ticket, passport.db, told.as_bytes());
+            }
+            return;
+        }
         let mut reply = Reply::with_buffer(
             std::mem::take(&mut self.part_buffer),
             self.engine.protocol_of(runner),

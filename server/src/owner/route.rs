@@ -8,7 +8,7 @@
 use ruvio_core::command::{Args, OwnedArgs};
 use ruvio_core::engine::course::{Course, Part, Then};
 use ruvio_core::engine::session::ClientId;
-use ruvio_core::engine::{Ahead, Departure, Flow, NOBODY, Passport};
+use ruvio_core::engine::{Ahead, Departure, Flow, Passport};
 use ruvio_core::error;
 use ruvio_core::exec::Now;
 use ruvio_core::resp::Reply;
@@ -34,21 +34,12 @@ pub(super) enum Routed {
 
 /// A command on its way, with what goes along.
 #[derive(Clone, Copy)]
-struct Trip<'a> {
-    client: ClientId,
-    index: u32,
-    args: Args<'a>,
-    ahead: Ahead,
-    now: Now,
-}
-
-/// A shard that has to do with it is led by no node that is known.
-fn is_towards_nobody(course: &Course) -> bool {
-    match course {
-        Course::There { owner, .. } | Course::Transaction { owner } => *owner == NOBODY,
-        Course::Split { parts } => parts.iter().any(|part| part.owner == NOBODY),
-        _ => false,
-    }
+pub(super) struct Trip<'a> {
+    pub client: ClientId,
+    pub index: u32,
+    pub args: Args<'a>,
+    pub ahead: Ahead,
+    pub now: Now,
 }
 
 impl Owner {
@@ -130,7 +121,7 @@ impl Owner {
     }
 
     pub(super) fn is_spread(&self) -> bool {
-        self.engine.world.topology.is_spread()
+        self.routes
     }
 
     fn route(&mut self, trip: Trip<'_>, reply: &mut Reply) -> Routed {
@@ -141,14 +132,17 @@ impl Owner {
             now,
             ..
         } = trip;
-        let course = self.engine.course(client, args, &ahead);
-        if is_towards_nobody(&course) {
-            return Routed::Ran(
-                self.engine
-                    .refuse_course(client, args, &ahead, error::NOT_LED, now, reply),
-            );
+        if self.links.has_pin(client)
+            && let Some(routed) = self.route_pinned(trip, reply)
+        {
+            return routed;
         }
+        let course = self.engine.course(client, args, &ahead);
         match course {
+            Course::Here if self.engine.is_refusing(client) => {
+                let error = error::NOT_LED;
+                Routed::Ran(self.engine.refuse_course(client, args, &ahead, error, now, reply))
+            }
             Course::Here => Routed::Ran(self.engine.run_here_ahead(client, args, ahead, now, reply)),
             Course::Refuse(error) => {
                 Routed::Ran(self.engine.refuse_course(client, args, &ahead, error, now, reply))
@@ -160,11 +154,12 @@ impl Owner {
             Course::Unwatch { owner } => {
                 let passport = self.engine.passport(client);
                 let flow = self.engine.run_here_ahead(client, args, ahead, now, reply);
-                if owner != NOBODY {
-                    self.tell(usize::from(owner), passport, &[b"UNWATCH"]);
-                }
+                self.tell(usize::from(owner), passport, &[b"UNWATCH"]);
                 Routed::Ran(flow)
             }
+            Course::Away { then, .. } => self.send_away(trip, then, reply),
+            Course::Shards => self.send_shards(trip, reply),
+            Course::Link => Routed::Ran(self.hear_link(trip, reply)),
             Course::Forget => {
                 let flow = self.engine.run_here_ahead(client, args, ahead, now, reply);
                 self.forget_elsewhere(client);
@@ -268,7 +263,7 @@ impl Owner {
     }
 
     /// What `MULTI` took in, whole, to the owner of its keys, where it is one transaction again.
-    fn send_transaction(&mut self, trip: Trip<'_>, owner: usize, reply: &mut Reply) -> Routed {
+    pub(super) fn send_transaction(&mut self, trip: Trip<'_>, owner: usize, reply: &mut Reply) -> Routed {
         let (client, now) = (trip.client, trip.now);
         let passport = self.engine.passport(client);
         let queue = self.engine.take_transaction(client);
@@ -277,7 +272,7 @@ impl Owner {
             let flow = self
                 .engine
                 .run_here_ahead(client, trip.args, trip.ahead, now, reply);
-            self.tell(owner, passport, &[b"UNWATCH"]);
+            self.unwatch_at(owner, passport);
             return Routed::Ran(flow);
         };
         for args in &queue {
@@ -286,7 +281,7 @@ impl Owner {
         let silent = match self.depart(trip, reply) {
             Ok((_, silent)) => silent,
             Err(flow) => {
-                self.tell(owner, passport, &[b"UNWATCH"]);
+                self.unwatch_at(owner, passport);
                 return Routed::Ran(flow);
             }
         };
@@ -297,6 +292,11 @@ impl Owner {
                 ..Expected::whole(silent)
             },
         );
+        if owner == self.crossing.me {
+            let parcel = self.transaction((Kind::Run, ticket, passport), queue);
+            self.forward(parcel);
+            return Routed::Awaited { blocking: false };
+        }
         self.tell(owner, passport, &[b"MULTI"]);
         for args in &queue {
             self.send(owner, Kind::Quiet, ticket, passport, args.view().iter());
@@ -305,7 +305,7 @@ impl Owner {
         Routed::Awaited { blocking: false }
     }
 
-    fn depart(&mut self, trip: Trip<'_>, reply: &mut Reply) -> Result<(Passport, bool), Flow> {
+    pub(super) fn depart(&mut self, trip: Trip<'_>, reply: &mut Reply) -> Result<(Passport, bool), Flow> {
         match self
             .engine
             .depart(trip.client, trip.args, &trip.ahead, trip.now, reply)
@@ -318,7 +318,7 @@ impl Owner {
         }
     }
 
-    fn expect(&mut self, trip: Trip<'_>, expected: Expected) -> Ticket {
+    pub(super) fn expect(&mut self, trip: Trip<'_>, expected: Expected) -> Ticket {
         let connection = self.connections.get_mut(trip.index);
         let number = connection.map_or(0, |connection| connection.answers.expect(expected));
         Ticket {
@@ -330,7 +330,7 @@ impl Owner {
         }
     }
 
-    fn send<'w>(
+    pub(super) fn send<'w>(
         &mut self,
         owner: usize,
         kind: Kind,
@@ -345,7 +345,7 @@ impl Owner {
     }
 
     /// Has a command run on another owner, whatever its answer.
-    fn tell(&mut self, owner: usize, passport: Passport, words: &[&[u8]]) {
+    pub(super) fn tell(&mut self, owner: usize, passport: Passport, words: &[&[u8]]) {
         let ticket = self.nobody(passport.client);
         self.send(owner, Kind::Quiet, ticket, passport, words.iter().copied());
     }
@@ -384,6 +384,7 @@ impl Owner {
     }
 
     pub(super) fn forget_here(&mut self, client: ClientId) {
+        self.forget_away(client);
         let shadow = self.engine.forget_shadow(client);
         for session in [Some(client), shadow].into_iter().flatten() {
             let Some(waiting) = self.crossing.waiting.remove(&session) else {

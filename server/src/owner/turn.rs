@@ -88,6 +88,10 @@ impl Owner {
     pub(super) fn serve(&mut self, ready: &mut Vec<u32>, now: Now) {
         self.engine.begin_turn();
         let spread = self.is_spread();
+        if self.links.is_busy() {
+            self.look_at_leases();
+            self.pump(now);
+        }
         let mut taken = 0;
         while taken < ready.len() {
             taken += self.gather(&ready[taken..]);
@@ -110,6 +114,7 @@ impl Owner {
             self.cross(now);
         }
         self.serve_listed(now);
+        self.pump(now);
         self.settle_gate();
         if spread {
             self.crossing.flush();

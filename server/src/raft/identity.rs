@@ -29,7 +29,7 @@ impl Token {
         fits.then(|| Self(text.to_owned()))
     }
 
-    pub(super) fn as_bytes(&self) -> &[u8] {
+    pub fn as_bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
 

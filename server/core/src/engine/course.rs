@@ -4,6 +4,7 @@
 //! words and its order; only what concerns the spread itself is refused here.
 
 use super::door::{Door, one_slot};
+use super::roles::concerns_keys;
 use super::session::{ClientId, Session};
 use super::spread::{is_populate, is_scan, named_slot, shard_of_cursor};
 use super::{Ahead, Engine, How};
@@ -37,6 +38,12 @@ pub enum Course {
     Unwatch { owner: u16 },
     /// It runs here, and all other owners forget the client.
     Forget,
+    /// This owner has the shard, and it does not lead here, or commands before it are still under way.
+    Away { shard: u16, then: Then },
+    /// Each shard has its part, wherever it is led.
+    Shards,
+    /// A word of a link (see `link`).
+    Link,
 }
 
 /// What of the client's further commands meanwhile.
@@ -76,7 +83,8 @@ impl Engine {
 
     pub(super) fn course_of(&mut self, client: ClientId, args: Args<'_>, ahead: &Ahead) -> Course {
         let Some(entry) = ahead.entry.map(|entry| whole_entry(entry, args)) else {
-            return Course::Here;
+            let is_link = args.try_get(0) == Some(super::link::WORD) && self.may_be_link(client);
+            return if is_link { Course::Link } else { Course::Here };
         };
         let Some(session) = self.world.sessions.get(client) else {
             return Course::Here;
@@ -124,6 +132,17 @@ impl Engine {
                 let shard = shard_of_cursor(cursor).min(self.world.topology.shards - 1);
                 self.towards_scanned(client, shard, then)
             }
+            Route::Everywhere(_) if self.is_of_shards(client, entry) => {
+                match self
+                    .world
+                    .sessions
+                    .get(client)
+                    .and_then(|session| session.entrance.only)
+                {
+                    Some(shard) => self.towards_place(shard, then),
+                    None => Course::Shards,
+                }
+            }
             Route::Everywhere(join) => Course::Everywhere {
                 ordered: join == Join::Ok || (join == Join::Own && entry.flags.any(Flags::ADMIN)),
             },
@@ -133,8 +152,8 @@ impl Engine {
     #[inline]
     fn towards(&mut self, client: ClientId, entry: &Entry, args: Args<'_>, shard: u16, then: Then) -> Course {
         let course = self.towards_place(shard, then);
-        let leads = course == Course::Here && self.shard.role.leads();
-        if leads || !self.world.is_clustered() {
+        let is_open = course == Course::Here && self.shard.is_open;
+        if is_open || !self.world.is_clustered() {
             return course;
         }
         self.towards_leader(client, entry, args, shard, course, then)
@@ -166,7 +185,7 @@ impl Engine {
         then: Then,
     ) -> Course {
         let Some(table) = self.world.cluster_of(client) else {
-            return self.towards_away(shard, course, then);
+            return self.towards_away(client, shard, course, then);
         };
         let entrance = self.world.sessions.get(client).map(|session| session.entrance);
         let (Some(entrance), Some(at)) = (entrance, entry.first_key(args)) else {
@@ -185,28 +204,28 @@ impl Engine {
         }
     }
 
-    /// The destination of a command of the routed port.
-    fn towards_away(&self, shard: u16, course: Course, then: Then) -> Course {
-        match self.destination(shard) {
-            owner if owner == self.world.topology.me => course,
-            owner => Course::There { owner, then },
+    /// For those who see the whole keyspace. The owner that has the shard knows where it is led.
+    fn towards_away(&self, client: ClientId, shard: u16, course: Course, then: Then) -> Course {
+        match course {
+            Course::Here if !self.shard.is_open && self.is_routed(client) => Course::Away { shard, then },
+            course => course,
         }
+    }
+
+    fn is_routed(&self, client: ClientId) -> bool {
+        let session = self.world.sessions.get(client);
+        self.world.is_clustered() && session.is_some_and(|session| session.entrance.door == Door::Routed)
+    }
+
+    /// The command is about all keys, wherever they are: for a link, about those of the shard that it names.
+    fn is_of_shards(&self, client: ClientId, entry: &Entry) -> bool {
+        self.world.is_clustered() && concerns_keys(entry) && self.world.cluster_of(client).is_none()
     }
 
     /// `SCAN` by the cluster port walks the shards of this node alone.
     fn towards_scanned(&mut self, client: ClientId, shard: u16, then: Then) -> Course {
         let course = self.towards_place(shard, then);
-        match self.world.cluster_of(client) {
-            Some(_) => course,
-            None => self.towards_away(shard, course, then),
-        }
-    }
-
-    /// Where commands for the shard go, by whoever is to see the whole keyspace.
-    pub(super) fn destination(&self, shard: u16) -> u16 {
-        let away = self.world.away.as_ref();
-        let known = away.and_then(|away| away.get(usize::from(shard)));
-        known.map_or_else(|| self.world.topology.owner_of(shard), |known| *known)
+        self.towards_away(client, shard, course, then)
     }
 
     /// What the cluster port asks of a command's keys, or channels of shards.
@@ -271,7 +290,7 @@ impl Engine {
             match parts.iter_mut().find(|part| part.shard == shard) {
                 Some(part) => part.keys.push(at),
                 None => parts.push(Part {
-                    owner: self.destination(shard),
+                    owner: topology.owner_of(shard),
                     shard,
                     keys: vec![at],
                     step,
@@ -288,16 +307,23 @@ impl Engine {
             return Course::Here;
         };
         let (in_multi, held, monitors) = (session.in_multi(), session.slot, session.monitors);
-        let owner = held.map(|slot| match session.entrance.door {
-            Door::Cluster => topology.owner_of(topology.shard_of(slot)),
-            Door::Routed => self.destination(topology.shard_of(slot)),
-        });
+        let watches_here = session.watched_keys() > 0;
+        let shard = held.map(|slot| topology.shard_of(slot));
+        let owner = shard.map(|shard| topology.owner_of(shard));
         let elsewhere = owner.filter(|owner| *owner != topology.me);
         match entry.spec.name {
             "multi" => Course::Here,
             "exec" if !in_multi => Course::Here,
             "exec" => {
                 if let Some(owner) = elsewhere {
+                    return Course::Transaction { owner };
+                }
+                if let Some(shard) = shard
+                    && !self.is_open(shard)
+                    && !watches_here
+                    && self.is_routed(client)
+                {
+                    let owner = topology.me;
                     return Course::Transaction { owner };
                 }
                 self.leave_slot(client);
@@ -336,17 +362,22 @@ impl Engine {
         // One that will not run whatever comes holds to no slot.
         let is_spoiled = self.world.sessions.get(client).is_some_and(Session::is_spoiled);
         let mut slot = held.filter(|_| !is_spoiled);
+        let is_spread = self.world.topology.is_spread() || self.world.cluster_of(client).is_some();
         let mut fits = true;
         keys::for_each_key(entry.spec, args, |at, _| {
             let of_key = slot_of(args.get(at));
-            fits &= slot.is_none_or(|slot| slot == of_key);
+            fits &= slot.is_none_or(|slot| slot == of_key || !is_spread);
             slot = slot.or(Some(of_key));
         });
         if !fits {
             return Course::Refuse(CROSS_SLOT);
         }
+        if in_multi && !is_spread && self.world.is_clustered() {
+            // All slots are of the one shard.
+            slot = slot.or(Some(0));
+        }
         let has_keys = !entry.spec.keys.is_empty();
-        if in_multi && !has_keys && !may_be_anywhere(entry) {
+        if is_spread && in_multi && !has_keys && !may_be_anywhere(entry) {
             return Course::Refuse(Error::from(format!(
                 "ERR Command '{}' not allowed inside a transaction of a server with several shards",
                 entry.full_name
@@ -357,7 +388,7 @@ impl Engine {
         };
         let course = match self.towards(client, entry, args, shard, Then::Wait) {
             // It is only taken in, whoever will run it.
-            Course::There { .. } if in_multi => Course::Here,
+            Course::There { .. } | Course::Away { .. } if in_multi => Course::Here,
             course => course,
         };
         if !is_spoiled

@@ -18,6 +18,8 @@ pub enum Door {
     #[default]
     Routed,
     Cluster,
+    /// A client of another node's routed port, by a link (see `link`).
+    Peer,
 }
 
 /// How a client came in, and what it said since of reading from followers.
@@ -28,10 +30,11 @@ pub struct Entrance {
     pub is_tls: bool,
     /// `READONLY`: what it reads may come from a shard that follows.
     pub reads_followers: bool,
+    /// Of every shard, this one alone is meant.
+    pub only: Option<u16>,
+    /// Of a link: see `link`.
+    pub lap: u64,
 }
-
-/// A destination (see `World::away`) that is none: nobody leads the shard now.
-pub const NOBODY: u16 = u16::MAX;
 
 impl World {
     /// The cluster as this client is to see it: `None` where it sees a single server.
@@ -123,7 +126,7 @@ impl Engine {
             session.entrance = Entrance {
                 door,
                 is_tls,
-                reads_followers: false,
+                ..Entrance::default()
             };
         }
     }

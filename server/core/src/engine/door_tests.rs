@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::course::{Course, Then};
 use super::session::ClientId;
 use super::testing::{NOW_MS, TestHost, connect, received};
-use super::{Door, Engine, NOBODY, Topology};
+use super::{Door, Engine, Topology, link};
 use crate::cluster::{Node, NodeId, Row, Table};
 use crate::command::OwnedArgs;
 use crate::effect::Effect;
@@ -331,36 +331,33 @@ fn who_waits_while_nobody_leads_yet_is_unblocked_as_by_valkey() {
     assert_eq!(engine.world.blocked_count, 0);
 }
 
-/// Whole commands, parts, transactions and scans carry the numbers that the caller chose.
+/// The owner that has a shard knows where it is led, so what is not led here is its to pass on.
 #[test]
-fn the_routed_port_sends_commands_where_their_shards_are_led() {
+fn the_routed_port_has_owners_pass_on_what_is_led_elsewhere() {
     let mut engine = node(&[Some(1), Some(2)]);
     let client = enter(&mut engine, Door::Routed);
-    engine.world.away = Some(Arc::from([0, 7]));
     play(
         &mut engine,
         client,
         &[("SET bar 1", "+OK"), ("SELECT 1", "+OK"), ("SELECT 0", "+OK")],
     );
-    let there = |owner, then| format!("{:?}", Course::There { owner, then });
-    assert_eq!(run(&mut engine, client, "GET foo"), there(7, Then::GoOn));
-    assert_eq!(run(&mut engine, client, "BLPOP foo 0"), there(7, Then::Wait));
-    assert_eq!(
-        run(&mut engine, client, "SCAN 281474976710656"),
-        there(7, Then::GoOn)
-    );
-    let split = run(&mut engine, client, "MGET bar foo");
-    assert!(
-        split.contains("owner: 0") && split.contains("owner: 7"),
-        "{split}"
-    );
+    let away = |then| format!("{:?}", Course::Away { shard: 1, then });
+    assert_eq!(run(&mut engine, client, "GET foo"), away(Then::GoOn));
+    assert_eq!(run(&mut engine, client, "BLPOP foo 0"), away(Then::Wait));
+    assert_eq!(run(&mut engine, client, "SCAN 281474976710656"), away(Then::GoOn));
+    assert_eq!(run(&mut engine, client, "DBSIZE"), "Shards");
+    assert!(run(&mut engine, client, "MGET bar foo").starts_with("Split"));
     run(&mut engine, client, "MULTI");
     assert_eq!(run(&mut engine, client, "GET foo"), "+QUEUED\r\n");
-    assert_eq!(run(&mut engine, client, "EXEC"), "Transaction { owner: 7 }");
+    assert_eq!(run(&mut engine, client, "EXEC"), "Transaction { owner: 0 }");
 
+    // What comes behind commands that are under way waits for them, though the shard is led here again.
+    engine.set_role(1, Role::Leads);
+    engine.set_detained(1, true);
     let other = enter(&mut engine, Door::Routed);
-    engine.world.away = Some(Arc::from([0, NOBODY]));
-    assert_eq!(run(&mut engine, other, "GET foo"), there(NOBODY, Then::GoOn));
+    assert_eq!(run(&mut engine, other, "GET foo"), away(Then::GoOn));
+    engine.set_detained(1, false);
+    assert_eq!(run(&mut engine, other, "GET foo"), "$-1\r\n");
     for line in ["CLUSTER INFO", "ASKING"] {
         assert_eq!(
             run(&mut engine, other, line),
@@ -368,6 +365,72 @@ fn the_routed_port_sends_commands_where_their_shards_are_led() {
         );
     }
     assert!(run(&mut engine, other, "INFO").contains("cluster_enabled:0"));
+}
+
+/// Who passes commands on for others proves that it knows the token, has all databases, and after a refusal nothing
+/// until it has taken notice.
+#[test]
+fn a_link_is_let_in_by_the_token_and_stops_at_the_first_refusal() {
+    let mut engine = node(&[Some(1), Some(2)]);
+    let stranger = enter(&mut engine, Door::Cluster);
+    let say = |engine: &mut Engine, client, words: &[&[u8]]| {
+        let words = OwnedArgs::from_words(words.iter().copied());
+        let mut reply = Reply::default();
+        engine.hear_link(client, words.view(), [7; 16], &mut reply);
+        String::from_utf8_lossy(&reply.take()).into_owned()
+    };
+    let unknown = run(&mut engine, stranger, "ruvio.link HELLO");
+    assert!(unknown.starts_with("-ERR unknown command"), "{unknown}");
+    engine.world.link_token = Some(Arc::from(&b"secret"[..]));
+    assert_eq!(run(&mut engine, stranger, "ruvio.link HELLO"), "Link");
+    let routed = enter(&mut engine, Door::Routed);
+    assert!(run(&mut engine, routed, "ruvio.link HELLO").starts_with("-ERR unknown command"));
+
+    let mut refused = |words: &[&[u8]]| {
+        let client = enter(&mut engine, Door::Cluster);
+        say(&mut engine, client, &[b"ruvio.link", b"HELLO"]);
+        let answer = say(&mut engine, client, words);
+        let door = engine
+            .world
+            .sessions
+            .get(client)
+            .map(|s| (s.entrance.door, s.closing));
+        assert_eq!(door, Some((Door::Cluster, true)), "{words:?}");
+        assert!(answer.starts_with('-'), "{answer}");
+    };
+    refused(&[b"ruvio.link", b"PROVE", &link::prove(b"other", &[7; 16])]);
+    refused(&[b"ruvio.link", b"PROVE", b""]);
+    refused(&[b"ruvio.link", b"STAND", b"0", b"2", b"0", b"0", b"1"]);
+
+    let link = enter(&mut engine, Door::Cluster);
+    let proof = link::prove(b"secret", &[7; 16]);
+    assert!(say(&mut engine, link, &[b"ruvio.link", b"PROVE", &proof]).starts_with("-NOAUTH"));
+    let link = enter(&mut engine, Door::Cluster);
+    assert_eq!(
+        say(&mut engine, link, &[b"ruvio.link", b"HELLO"]),
+        format!("$16\r\n{}\r\n", "\x07".repeat(16))
+    );
+    assert_eq!(
+        say(&mut engine, link, &[b"ruvio.link", b"PROVE", &proof]),
+        "+OK\r\n"
+    );
+    let stand = |engine: &mut Engine, lap: &[u8]| {
+        say(
+            engine,
+            link,
+            &[b"ruvio.link", b"STAND", b"3", b"2", b"0", b"65535", lap],
+        )
+    };
+    assert_eq!(stand(&mut engine, b"1"), "+OK\r\n");
+    assert_eq!(run(&mut engine, link, "SET bar 1"), "+OK\r\n");
+    assert_eq!(engine.database_of(link), 3);
+    assert!(run(&mut engine, link, "GET foo").starts_with("-CLUSTERDOWN"));
+    assert!(engine.is_refusing(link));
+    assert_eq!(stand(&mut engine, b"1"), "+OK\r\n");
+    assert!(engine.is_refusing(link), "it has not taken notice");
+    assert_eq!(stand(&mut engine, b"2"), "+OK\r\n");
+    assert!(!engine.is_refusing(link));
+    assert_eq!(run(&mut engine, link, "GET bar"), "$1\r\n1\r\n");
 }
 
 #[test]

@@ -24,6 +24,8 @@ impl Engine {
         shard.stats = here.stats;
         shard.clock_us = shard.clock_us.max(here.clock_us);
         shard.role = here.role;
+        shard.is_open = here.is_open;
+        shard.is_detained = here.is_detained;
         shard.is_fresh = here.is_fresh;
         *here = shard;
         self.follow_options();

@@ -8,6 +8,7 @@
 //! Invariant: the effects that one call of [`Engine::execute`] leaves in `shard.effects` belong together. A
 //! transaction runs within one call, so whoever takes effects between calls never takes half of one.
 
+mod away;
 #[cfg(test)]
 pub(crate) mod bench;
 mod blocked;
@@ -23,6 +24,7 @@ mod figures;
 pub mod host;
 mod identity;
 mod join;
+pub mod link;
 mod loaded;
 mod logged;
 pub mod observe;
@@ -53,7 +55,8 @@ mod unblock;
 mod wishes;
 mod world;
 
-pub use door::{Door, Entrance, NOBODY};
+pub use away::Away;
+pub use door::{Door, Entrance};
 pub use figures::{Cycles, MemoryUsage, Rates};
 pub use host::{CpuTimes, Host, ImageRuns, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts};
 pub use identity::Identity;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::session::{ClientId, Session};
-use super::{Engine, World, describe};
+use super::{Door, Engine, World, describe};
 use crate::acl::log::{Context, Refusal};
 use crate::acl::{self, Denial, Reason, User, Users};
 use crate::command::generic::refused_pattern;
@@ -184,7 +184,9 @@ impl World {
         let is_default = user.name() == default_user.name();
         let mut closing = Vec::new();
         self.sessions.for_each_mut(|session| {
-            if session.identity.user().name() == user.name() {
+            if session.entrance.door == Door::Peer {
+                // What it may is checked where its clients are.
+            } else if session.identity.user().name() == user.name() {
                 session.identity.update(Arc::clone(user), &default_user);
                 if !session.may_stay_subscribed() {
                     closing.push(session.id);

@@ -186,6 +186,9 @@ impl Engine {
             session.protocol = passport.protocol;
             session.no_touch = passport.no_touch;
             session.slot = passport.slot.or(session.slot);
+            if session.entrance.lap != passport.entrance.lap {
+                session.is_refusing = false;
+            }
             session.entrance = passport.entrance;
         }
     }

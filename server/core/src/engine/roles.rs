@@ -28,6 +28,7 @@ impl Engine {
             return;
         };
         shard.role = role;
+        shard.is_open = role.leads() && !shard.is_detained;
         shard.is_fresh &= role == Role::Follows;
         shard.expiry_cycle.suspended = full || !role.leads();
         // What its leader decided is logged already.
@@ -104,7 +105,7 @@ impl Engine {
             return Ok(());
         };
         let runs_queued = session.exec_would_touch(entry);
-        if !runs_queued && !concerns_keys(entry) {
+        if !runs_queued && !concerns_keys(entry) || runs_queued && session.watch_broken() {
             return Ok(());
         }
         let slot = match entry.first_key(args) {
@@ -117,9 +118,9 @@ impl Engine {
             // A transaction takes it in, for another owner to look at.
             return Ok(());
         }
-        let is_routed = session.entrance.door == Door::Routed;
-        if is_routed && session.in_multi() && !runs_queued && self.destination(at_hand) != topology.me {
-            // The same, for another node.
+        let may_leave = self.world.is_clustered() && session.entrance.door != Door::Cluster;
+        if may_leave && session.in_multi() && !runs_queued {
+            // The same, wherever the shard is led then.
             return Ok(());
         }
         let writes = entry.flags.has(Flags::WRITE) || session.exec_would(entry, Flags::WRITE);

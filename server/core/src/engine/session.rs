@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::door::Entrance;
 use super::identity::Identity;
+use super::link::Nonce;
 use super::spread::Topology;
 use super::transaction::Transaction;
 use crate::acl::User;
@@ -156,6 +157,10 @@ pub struct Session {
     /// Close once what is owed has been sent.
     pub closing: bool,
     pub entrance: Entrance,
+    /// What a link is to prove itself by.
+    pub(super) nonce: Option<Box<Nonce>>,
+    /// See `link`.
+    pub(super) is_refusing: bool,
     pub traffic: Traffic,
 }
 
@@ -228,6 +233,8 @@ impl Sessions {
             listening: None,
             closing: false,
             entrance: Entrance::default(),
+            nonce: None,
+            is_refusing: false,
             traffic: Traffic::default(),
         }));
         self.live += 1;

@@ -9,7 +9,7 @@ use super::course::{NO_SHARD, whole_entry};
 use super::observe::Portion;
 use super::roles::concerns_keys;
 use super::session::ClientId;
-use super::{Ahead, Engine, Flow, How};
+use super::{Ahead, Door, Engine, Flow, How};
 use crate::command::spec::{Categories, Join, Route};
 use crate::command::{Args, COMMANDS, Entry, OwnedArgs};
 use crate::exec::Now;
@@ -63,7 +63,7 @@ impl Topology {
     }
 
     /// The shard's place among those of its owner.
-    fn place_of(self, shard: u16) -> usize {
+    pub(super) fn place_of(self, shard: u16) -> usize {
         usize::from(shard / self.owners)
     }
 
@@ -247,7 +247,13 @@ impl Engine {
         let is_first = match entry {
             // Its parts are counted by their owners.
             Some(entry) if matches!(entry.spec.route, Route::Everywhere(_)) && !is_scan(entry) => {
-                self.home_of(runner).is_none()
+                let session = self.world.sessions.get(runner);
+                let is_of_one = session.is_some_and(|session| session.entrance.only.is_some());
+                if is_of_one {
+                    part == 0
+                } else {
+                    self.home_of(runner).is_none()
+                }
             }
             _ => part == 0,
         };
@@ -272,7 +278,9 @@ impl Engine {
                 self.execute_ahead(client, args, ahead, now, reply)
             }
             Some(entry) if is_scan(entry) => self.scan_here(client, args, now, reply),
-            Some(entry) if is_of_every_shard(whole_entry(entry, args), args) => {
+            Some(entry)
+                if self.world.topology.is_spread() && is_of_every_shard(whole_entry(entry, args), args) =>
+            {
                 self.run_on_all(client, args, ahead, now, reply)
             }
             _ => {
@@ -335,9 +343,18 @@ impl Engine {
         let leads_only = ahead
             .entry
             .is_some_and(|entry| concerns_keys(whole_entry(entry, args)));
+        let only = self
+            .world
+            .sessions
+            .get(client)
+            .and_then(|session| session.entrance.only);
+        let only = only.filter(|shard| leads_only && self.world.topology.is_mine(*shard));
         for place in 0..self.shard_count() {
+            if only.is_some_and(|shard| self.world.topology.place_of(shard) != place) {
+                continue;
+            }
             self.select_place(place);
-            if leads_only && !self.shard.role.leads() {
+            if leads_only && only.is_none() && !self.shard.role.leads() {
                 continue;
             }
             if !parts.is_empty() {
@@ -401,7 +418,10 @@ impl Engine {
             }
         }
         let mut answer = Reply::new(reply.proto());
-        let flow = if self.shard.role.leads() {
+        let session = self.world.sessions.get(client);
+        // Another node has to know that these are not all.
+        let is_peer = session.is_some_and(|session| session.entrance.door == Door::Peer);
+        let flow = if is_peer || self.shard.role.leads() {
             self.execute(client, inner.view(), now, &mut answer)
         } else {
             let ahead = Ahead {

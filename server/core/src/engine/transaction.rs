@@ -8,7 +8,7 @@
 use super::dispatch::Standing;
 use super::roles::concerns_keys;
 use super::session::{ClientId, Session};
-use super::{Engine, World};
+use super::{Door, Engine, World};
 use crate::command::spec::Flags;
 use crate::command::{Args, COMMANDS, Entry, OwnedArgs};
 use crate::error::Error;
@@ -346,6 +346,11 @@ impl Engine {
         error: Error,
         reply: &mut Reply,
     ) {
+        if matches!(error.prefix(), "CLUSTERDOWN" | "LOADING")
+            && let Some(session) = self.world.sessions.get_mut(client)
+        {
+            session.is_refusing = session.entrance.door == Door::Peer;
+        }
         let error = if entry.is_some_and(is_exec) {
             self.world.end_transaction(client, &mut self.shard.interest);
             refused_exec(error)

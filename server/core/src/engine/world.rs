@@ -74,9 +74,8 @@ pub struct World {
     pub topology: Topology,
     /// The cluster that this node is of: `Engine::set_cluster` changes it. `None`: plain Redis.
     pub cluster: Option<Arc<Table>>,
-    /// By shard, where commands of the routed port go: an owner of this node, a number from `topology.owners` on
-    /// that the caller gave to another node, or `NOBODY`. `None`: all shards are led here.
-    pub away: Option<Arc<[u16]>>,
+    /// What nodes of the cluster prove themselves by to each other; without it there are no links.
+    pub link_token: Option<Arc<[u8]>>,
     /// The number of the shard that commands run on now.
     pub shard_at_hand: u16,
     /// Emptied by the caller after each command.
@@ -127,7 +126,7 @@ impl World {
             sessions: Sessions::default(),
             topology: Topology::ALONE,
             cluster: None,
-            away: None,
+            link_token: None,
             shard_at_hand: 0,
             outbox: Vec::new(),
             parked_bytes: 0,
@@ -159,7 +158,7 @@ impl World {
     /// Shards may be led by other nodes.
     #[inline]
     pub(super) fn is_clustered(&self) -> bool {
-        self.cluster.is_some() || self.away.is_some()
+        self.cluster.is_some()
     }
 
     /// Whether a key belongs to the shard that commands run on now.

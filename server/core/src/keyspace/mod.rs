@@ -117,6 +117,10 @@ pub struct Shard {
     random: u64,
     /// Whether commands run on it: `Engine::set_role` changes it.
     pub role: Role,
+    /// Commands of clients run on it at once. Else, of those that see the whole keyspace, they wait or go elsewhere.
+    pub is_open: bool,
+    /// Commands for it that came before are still under way (`Engine::set_detained`).
+    pub is_detained: bool,
     /// It follows, and is not further behind its leader than a read of it may be.
     pub is_fresh: bool,
 }
@@ -155,6 +159,8 @@ impl Shard {
             flushed_names: Vec::new(),
             random: random | 1,
             role: Role::default(),
+            is_open: true,
+            is_detained: false,
             is_fresh: false,
         }
     }

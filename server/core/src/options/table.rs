@@ -282,6 +282,8 @@ options! {
         "Whether the node is part of a cluster: its shards are replicated, and a new one waits until ruvioctl or the operator makes it a member.";
     RoutedPort "routed-port" int(0, 65535), "6380", FIXED.ours(),
         "In a cluster, the port that serves all shards to plain clients; 0 for none.";
+    RoutedTimeout "routed-timeout" int(0, i32::MAX as i64), "5000", LIVE.ours(),
+        "In a cluster, how long a command of the routed port waits for somebody to lead its shard, milliseconds.";
     PeerPort "peer-port" int(1, 65535), "7379", FIXED.ours(),
         "In a cluster, the port for the other nodes.";
     AdminPort "admin-port" int(1, 65535), "7380", FIXED.ours(),

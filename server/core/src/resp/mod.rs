@@ -19,7 +19,7 @@ mod reply_tests;
 mod value_tests;
 
 pub use decode::{Decoded, Decoder, Limits, Span};
-pub use frame::count_replies;
+pub use frame::{Frames, count_replies};
 pub use protocol_error::ProtocolError;
 pub use reply::{Deferred, Protocol, Reply};
 pub use value::Value;
