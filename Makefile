@@ -46,7 +46,7 @@ lint: setup ## formatting, clippy, dependencies
 	$(PYTHON) tools/dependencies
 
 bench: setup ## every row of the speed promise beside Valkey, into bench/results
-	cargo build --release -p ruvio-server
+	cargo build --release -p ruvio-server -p ruvioctl
 	RUVIO_VALKEY_SERVER="$(VALKEY)" cargo run --release -p ruvio-bench -- all
 
 docs: ## the book, into docs/book

@@ -52,10 +52,15 @@ pub struct Client {
 
 impl Client {
     pub fn connect(address: SocketAddr) -> Result<Self> {
-        let stream = TcpStream::connect_timeout(&address, TIMEOUT).context("connect")?;
+        Self::connect_within(address, TIMEOUT)
+    }
+
+    /// For which neither connecting nor an answer may take longer.
+    pub fn connect_within(address: SocketAddr, time: Duration) -> Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, time).context("connect")?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(TIMEOUT))?;
-        stream.set_write_timeout(Some(TIMEOUT))?;
+        stream.set_read_timeout(Some(time))?;
+        stream.set_write_timeout(Some(time))?;
         Ok(Self {
             stream: BufReader::new(stream),
         })

@@ -31,6 +31,8 @@ pub struct Settings {
     pub time: Duration,
     /// The largest keyspace of P7 and P9.
     pub keys_max: u64,
+    /// How often P6 kills a leader.
+    pub kills: usize,
 }
 
 /// One measured run of one side.

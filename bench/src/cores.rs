@@ -27,6 +27,14 @@ impl Cores {
     }
 }
 
+/// Lets the calling thread run on either; for more processes than there are cores.
+pub fn pin_to_both(cores: Cores) -> Result<()> {
+    let mut set = CpuSet::new();
+    set.set(cores.server);
+    set.set(cores.load);
+    sched_setaffinity(None, &set).context("pinning to both cores")
+}
+
 /// Pins the calling thread; processes that it starts inherit this.
 pub fn pin_to(core: usize) -> Result<()> {
     let mut set = CpuSet::new();

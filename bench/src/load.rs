@@ -5,6 +5,7 @@
 //! next batch when the last one is answered. It knows nothing of processes, sides or rows.
 
 mod connection;
+pub mod lanes;
 pub mod replies;
 pub mod template;
 #[cfg(test)]
@@ -78,6 +79,11 @@ pub struct Latencies {
 }
 
 impl Latencies {
+    pub fn new(mut nanoseconds: Vec<u64>) -> Self {
+        nanoseconds.sort_unstable();
+        Self { sorted: nanoseconds }
+    }
+
     pub fn count(&self) -> usize {
         self.sorted.len()
     }

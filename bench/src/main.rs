@@ -1,9 +1,10 @@
 //! `ruvio-bench`: the rows that Ruvio promises to win, measured beside Valkey in one run.
 //!
 //! Reading order: `row` (what is promised), `contest` (how two sides are compared), `workload` (what is asked),
-//! `load` (the generator), `server` (processes and their costs), `report` (tables).
+//! `load` (the generator), `server` (processes and their costs), `cluster` (three of them), `report` (tables).
 
 mod client;
+mod cluster;
 mod contest;
 mod cores;
 mod load;
@@ -47,6 +48,9 @@ struct Arguments {
     /// Largest keyspace of P7 and P9.
     #[arg(long, default_value_t = 5_000_000, value_parser = clap::value_parser!(u64).range(50_000..=99_999_999))]
     keys_max: u64,
+    /// How often P6 kills a leader, and as often one hands over.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    kills: u64,
     /// Where the tables go.
     #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/results"))]
     out: PathBuf,
@@ -131,6 +135,7 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
         rounds,
         time,
         keys_max: arguments.keys_max,
+        kills: arguments.kills as usize,
     })
 }
 

@@ -3,10 +3,12 @@
 //! A workload that one side cannot do becomes a failed line, and the row goes on.
 
 mod durable;
+mod failover;
 mod idem_limit;
 mod image;
 mod memory;
 mod quick;
+mod replicated;
 mod restart;
 mod scaling;
 mod throughput;
@@ -29,6 +31,10 @@ pub enum Row {
     P3,
     /// IDEM and LIMIT against the same in Lua.
     P4,
+    /// Three replicas, each write durable on two of them: beside Valkey with WAIT, and beside etcd.
+    P5,
+    /// A leader that is killed or hands over, and what a cluster costs that does nothing.
+    P6,
     /// Bytes a key, growth and deletion.
     P7,
     /// A start with what was kept.
@@ -55,6 +61,8 @@ impl Row {
                 Self::P3,
                 Self::Families,
                 Self::P4,
+                Self::P5,
+                Self::P6,
                 Self::P7,
                 Self::P8,
                 Self::P9,
@@ -73,6 +81,8 @@ impl Row {
             Self::P3 => durable::run(settings),
             Self::Families => throughput::families(settings),
             Self::P4 => idem_limit::run(settings),
+            Self::P5 => replicated::run(settings),
+            Self::P6 => failover::run(settings),
             Self::P7 => memory::run(settings),
             Self::P8 => restart::run(settings),
             Self::P9 => scaling::run(settings),

@@ -20,7 +20,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 const START_ATTEMPTS: usize = 3;
 
 /// Then the bench's pid, a dash and the port.
-const DIRECTORY_PREFIX: &str = "ruvio-bench-";
+pub const DIRECTORY_PREFIX: &str = "ruvio-bench-";
 
 /// Which flags and which commands a server understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,7 +245,7 @@ pub fn remove_leftovers() {
 
 /// `setpriv` (util-linux) makes the kernel end the server when the bench is killed and cannot clean up.
 /// It replaces itself with the server, so the pid is the server's.
-fn orphan_safe(binary: &Path) -> Command {
+pub fn orphan_safe(binary: &Path) -> Command {
     let probe = Command::new("setpriv")
         .args(["--pdeathsig", "KILL", "true"])
         .stdout(Stdio::null())

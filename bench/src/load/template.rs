@@ -55,7 +55,7 @@ impl Random {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -176,7 +176,7 @@ fn serial_number(source: Source, serial: u64) -> u64 {
     }
 }
 
-fn write_digits(into: &mut [u8], mut number: u64) {
+pub(super) fn write_digits(into: &mut [u8], mut number: u64) {
     for digit in into.iter_mut().rev() {
         *digit = b'0' + (number % 10) as u8;
         number /= 10;
