@@ -45,7 +45,7 @@ impl Ruvio {
             control.display()
         );
         let folder = Folder::new("ruvio")?;
-        std::fs::write(folder.file("token"), "what all nodes of the bench know\n")?;
+        std::fs::write(folder.file("token"), "known-to-all-nodes-of-the-bench\n")?;
         let all = free_ports(4 * NODES)?;
         let of = |kind: usize| all[kind * NODES..][..NODES].to_vec();
         let (ports, peer) = (
@@ -82,7 +82,8 @@ impl Ruvio {
             ruvio
                 .control(&["bootstrap", "--shards", &count, "--replication-factor", "3"])
                 .map(Some)
-        })?;
+        })
+        .with_context(|| last_words(&ruvio.folder.file("log-0")))?;
         wait_for("leaders of all shards, spread over the nodes", || {
             ruvio.are_spread(shards)
         })?;
@@ -175,6 +176,12 @@ impl Ruvio {
         }
         Ok(shards)
     }
+}
+
+/// The end of a node's log.
+fn last_words(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    text.lines().last().unwrap_or_default().to_owned()
 }
 
 fn list<'a>(status: &'a Value, name: &str) -> &'a [Value] {

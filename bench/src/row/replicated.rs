@@ -211,7 +211,7 @@ fn turn(nodes: &[Node], leader: usize, load: impl FnOnce() -> Result<Outcome>) -
 fn lines_of(medians: &Medians, connections: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for (shards, figure) in SHARDS.iter().zip(&medians.ruvio) {
-        let what = format!("{connections} connections, {shards} shards");
+        let what = format!("{connections} connections, {shards} shard(s)");
         let rate = (connections > 1).then_some(Target::RatioAtLeast(OVER_VALKEY));
         lines.extend(beside(&what, &medians.valkey, figure, rate));
     }
@@ -234,10 +234,11 @@ fn lines_of(medians: &Medians, connections: usize) -> Vec<Line> {
         own,
         Some(Target::RatioAtMost(1.0)),
     ));
-    if let Some(etcd) = &medians.etcd {
-        let what = format!("{connections} connections, 6 shards beside etcd");
+    for (shards, figure) in SHARDS.iter().zip(&medians.ruvio) {
+        let Some(etcd) = &medians.etcd else { continue };
+        let what = format!("{connections} connections, {shards} shard(s) beside etcd");
         let rate = (connections > 1).then_some(Target::RatioAtLeast(OVER_ETCD));
-        lines.extend(beside(&what, etcd, &medians.ruvio[1], rate));
+        lines.extend(beside(&what, etcd, figure, rate));
     }
     lines
 }
