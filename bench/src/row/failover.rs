@@ -5,7 +5,7 @@ mod writers;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::cluster::{NODES, Node, Ruvio, wait_for};
 use crate::contest::{Pair, Settings};
@@ -89,6 +89,12 @@ fn quantiles(times: Vec<Duration>) -> Latencies {
     Latencies::new(times.into_iter().map(|time| time.as_nanos() as u64).collect())
 }
 
+/// Of few: the p99 of less than a hundred is the worst.
+fn at(times: &Latencies, q: f64) -> f64 {
+    let last = times.count().saturating_sub(1) as f64;
+    times.quantile_ms(if last > 0.0 { (last * q).ceil() / last } else { q })
+}
+
 fn told(seen: &Seen) -> String {
     let refused: Vec<String> = seen
         .refused
@@ -150,7 +156,7 @@ fn hand_overs(cluster: &Ruvio, count: usize, routed: bool) -> Result<Vec<Line>> 
     let (calm, gaps, slowest) = (quantiles(calm), quantiles(gaps), quantiles(slowest));
     let what = format!("hand-over under load, {port}, {count} of them");
     let line = |name: &str, q: f64, target| {
-        let pair = pair(calm.quantile_ms(q), gaps.quantile_ms(q));
+        let pair = pair(at(&calm, q), at(&gaps, q));
         Line::new(
             &format!("{what}: gap of writes (without one), {name}"),
             "ms",
@@ -224,7 +230,7 @@ fn kills(cluster: &mut Ruvio, count: usize) -> Result<Vec<Line>> {
     let what = format!("kill -9 of the leader under load, {count} of them");
     let line = |name: &str, q: f64, target| {
         let what = format!("{what}: until the first acknowledged write, {name}");
-        Line::new(&what, "ms", pair(0.0, times.quantile_ms(q)), target)
+        Line::new(&what, "ms", pair(0.0, at(&times, q)), target)
     };
     Ok(vec![
         line("min", 0.0, None),
@@ -235,7 +241,8 @@ fn kills(cluster: &mut Ruvio, count: usize) -> Result<Vec<Line>> {
     ])
 }
 
-/// How long after the kill another node acknowledged the first write.
+/// How long after the kill another node acknowledged the first write. If none does, the longest time: the node that was
+/// killed is started again then, and the others go on with it.
 fn first_elsewhere(writers: &Writers, dead: SocketAddr, killed: Instant, all: &mut Seen) -> Result<Duration> {
     while killed.elapsed() < FAILOVER_MAX {
         std::thread::sleep(Duration::from_millis(5));
@@ -250,5 +257,5 @@ fn first_elsewhere(writers: &Writers, dead: SocketAddr, killed: Instant, all: &m
             return Ok(first - killed);
         }
     }
-    bail!("nobody took over within {FAILOVER_MAX:?}")
+    Ok(FAILOVER_MAX)
 }
