@@ -87,6 +87,9 @@ fn read_file(path: &str, depth: usize) -> anyhow::Result<Vec<Directive>> {
 /// Says what a configuration for another server wants and is done otherwise.
 pub fn warn(options: &Options) {
     if !options.wants_snapshots() {
+        if options.durability() == Durability::Memory {
+            tracing::warn!("durability is memory: nothing that is written is there after a restart");
+        }
         return;
     }
     let points = options.shown_by(Id::Save);

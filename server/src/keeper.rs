@@ -208,7 +208,7 @@ impl Work {
 
     /// Reads what the node kept and hands each owner its shards. `None`: the node is to end.
     fn load(&self, claimed: Claimed) -> anyhow::Result<Option<(Storage, Painter)>> {
-        let found = Found::read(claimed)?;
+        let found = Found::read(claimed, false)?;
         let image = found.open_image(self.topology.shards)?;
         let mut painter = Painter::new(image, self.topology, found.log_folder(), Arc::clone(&self.node));
         self.node.loading.begin(found.recovery().bytes());

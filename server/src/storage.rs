@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use ruvio_core::options::{Durability, Id, Options};
-use ruvio_server::datadir::{DataDir, Identity};
+use ruvio_server::datadir::{DataDir, Identity, Refusal};
 use ruvio_server::image::Image;
 use ruvio_server::raft::{self, Store};
 use ruvio_server::wal::disk::Folder;
-use ruvio_server::wal::{ClusterId, NodeId, Recovery, Seating, Settings, ShardId, SyncMode, Wal};
+use ruvio_server::wal::{ClusterId, NodeId, Recovery, Seating, Settings, ShardId, SyncMode, Vote, Wal};
 
 use super::entropy;
 use super::owners::topology;
@@ -89,17 +89,20 @@ impl Claimed {
 }
 
 impl Found {
-    /// Reads and checks the whole log.
-    pub fn read(claimed: Claimed) -> anyhow::Result<Self> {
+    /// Reads and checks the whole log. `is_member`: of a node of a cluster.
+    pub fn read(claimed: Claimed, is_member: bool) -> anyhow::Result<Self> {
         let disk = Arc::new(Folder::new(claimed.directory.log()));
         let recovery = Recovery::read(disk, claimed.directory.identity().cluster)?;
-        Ok(Self { claimed, recovery })
+        let found = Self { claimed, recovery };
+        found.check_kind(is_member)?;
+        Ok(found)
     }
 
     /// Opens the image beside the log, of so many shards. They must fit: what the log forgot is in the image.
     pub fn open_image(&self, shards: u16) -> anyhow::Result<Image> {
         let ids: Vec<ShardId> = (0..shards).map(ShardId).collect();
         let folder = self.claimed.directory.image();
+        self.check_image_is_there(&folder)?;
         let image = match Image::open(&folder, &ids) {
             // It needs little; without it nothing could be read.
             Err(error) if error.is_full() => {
@@ -122,6 +125,39 @@ impl Found {
         }
         self.claimed.directory.name_holder();
         Ok(image)
+    }
+
+    /// Before the store of rows is opened, which would begin a new one in the place of a part that was deleted and remove
+    /// what it does not know.
+    fn check_image_is_there(&self, folder: &Path) -> Result<(), ImageBehind> {
+        let mut purged = self
+            .recovery
+            .shards()
+            .iter()
+            .filter(|(_, state)| state.purged.index.0 > 0);
+        match purged.next() {
+            Some((shard, state)) if !folder.join("rows").join("CURRENT").exists() => Err(ImageBehind {
+                shard: shard.0,
+                held: 0,
+                purged: state.purged.index.0,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses the log of a node of a cluster to a server that stands alone, and the other way round: their entries
+    /// would be written behind each other's.
+    fn check_kind(&self, is_member: bool) -> Result<(), Refusal> {
+        let shards = self.recovery.shards();
+        let of_member = shards
+            .values()
+            .any(|state| state.vote != Vote::default() || state.membership.is_some());
+        let is_written = shards.values().any(|state| state.last.0 > 0);
+        match (is_member, of_member) {
+            (false, true) => Err(Refusal::OfMember(self.claimed.directory.path().to_owned())),
+            (true, false) if is_written => Err(Refusal::StoodAlone(self.claimed.directory.path().to_owned())),
+            _ => Ok(()),
+        }
     }
 
     /// Where images of other nodes arrive.

@@ -64,6 +64,10 @@ impl DataDir {
         &self.identity
     }
 
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub fn is_new(&self) -> bool {
         self.new
     }

@@ -44,6 +44,16 @@ pub enum Refusal {
         path = .path.display()
     )]
     Damaged { path: PathBuf },
+    #[error(
+        "the data directory {path} is that of a node of a cluster, whose log others agreed to: start it with \
+         cluster-enabled yes, or give this server its own dir", path = .0.display()
+    )]
+    OfMember(PathBuf),
+    #[error(
+        "the data directory {path} holds the log of a server that stood alone: start it without cluster-enabled, or \
+         give the node of the cluster an empty dir", path = .0.display()
+    )]
+    StoodAlone(PathBuf),
     #[error("{path} is not a directory: point dir at one", path = .0.display())]
     NoDirectory(PathBuf),
     #[error(

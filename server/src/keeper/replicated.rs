@@ -36,7 +36,7 @@ impl Work {
         let identity = *claimed.identity();
         // It is a member from now on, whatever is read.
         let _ = membership.identity.set(identity);
-        let found = Found::read(claimed)?;
+        let found = Found::read(claimed, true)?;
         let image = found.open_image(self.topology.shards)?;
         let mut painter = Painter::new(image, self.topology, found.log_folder(), Arc::clone(&self.node));
         let shards: Vec<ShardId> = (0..self.topology.shards).map(ShardId).collect();

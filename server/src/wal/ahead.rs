@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::batch::END_BYTES;
 use super::counters::Counters;
-use super::disk::{Disk, File};
+use super::disk::{Disk, File, is_full};
 use super::failure::Fatal;
 use super::files::{self, PREPARING, SPARE, name_segment, write_zeros};
 use super::ids::ClusterId;
@@ -313,11 +313,16 @@ impl Ahead {
         let (file, from) = (Arc::clone(&state.current.file), state.filled);
         let name = segment::name(state.current.sequence);
         // Room alone, without zeros: whoever is late pays for the journal.
-        let to = end.max((from + self.sizes.ahead).min(self.sizes.segment));
+        let mut to = end.max((from + self.sizes.ahead).min(self.sizes.segment));
         state.busy = true;
         drop(state);
         Counters::add(&self.counters.overtaken, 1);
-        let result = self.reserve.allocate_now(&*file, from, to - from);
+        let mut result = self.reserve.allocate_now(&*file, from, to - from);
+        if result.as_ref().is_err_and(is_full) && to > end {
+            // There may still be room for what has to be written now.
+            to = end;
+            result = self.reserve.allocate_now(&*file, from, to - from);
+        }
         let mut state = self.lock();
         state.busy = false;
         result.map_err(Fatal::io("extend", &name))?;

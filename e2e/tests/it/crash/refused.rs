@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use ruvio_e2e::resp::Value;
 use ruvio_e2e::server::{Server, run_in};
 
 use super::{ALONE, SPREAD, keeping};
@@ -309,5 +310,53 @@ fn of_another_number_of_shards() -> Result<()> {
         let flags = ["--shards", shards];
         refused_by(&[], &data, &flags, EXIT_REFUSED, "was made for 4 shards")?;
     }
+    heals(&mut server)
+}
+
+/// What is there of an image is not to be lost because a part of it was.
+#[test]
+fn an_image_of_which_a_part_was_deleted() -> Result<()> {
+    let mut server = keeping("always", ALONE)?;
+    let mut client = server.client()?;
+    for nth in 0..50 {
+        client.say(&format!("SET key{nth} value{nth}"))?;
+    }
+    let saved = client.say("SAVE")?;
+    ensure!(
+        saved == Value::Simple(b"OK".to_vec()),
+        "no image was made: {saved}"
+    );
+    client.say("SET key49 value49")?;
+    server.kill(None)?;
+    let data = server.data();
+    let current = data.join("image/rows/CURRENT");
+    let kept = fs::read(&current)?;
+    fs::remove_file(&current)?;
+    for _ in 0..2 {
+        refused(&data, EXIT_CORRUPT, "Restore the folder image")?;
+    }
+    fs::write(&current, kept)?;
+    heals(&mut server)
+}
+
+#[test]
+fn of_a_server_that_stood_alone_by_a_node_of_a_cluster() -> Result<()> {
+    let (mut server, data) = killed(ALONE)?;
+    // Ports of its own: the node would listen for peers, too.
+    let flags = [
+        ALONE,
+        &[
+            "--cluster-enabled",
+            "yes",
+            "--routed-port",
+            "0",
+            "--admin-port",
+            "27480",
+        ],
+    ]
+    .concat();
+    let (status, said) = run_in(&[], &data, &flags)?;
+    assert_eq!(status.code(), Some(EXIT_REFUSED), "{said}");
+    ensure!(said.contains("start it without cluster-enabled"), "{said}");
     heals(&mut server)
 }
