@@ -4,6 +4,7 @@
 //! does not read cannot be told.
 
 use ruvio_core::command::Args;
+use ruvio_core::engine::Door;
 use ruvio_core::exec::Now;
 use ruvio_core::options::{Id, OutputClass};
 
@@ -108,17 +109,18 @@ impl Owner {
             let (client, hold) = (connection.client, connection.hold);
             let traffic = connection.traffic();
             let has_output = connection.output_memory() > 0;
-            let mut idle = false;
+            let (mut idle, mut is_link) = (false, false);
             if let Some(session) = self.engine.world.sessions.get_mut(client) {
                 // Who sends a long request, or reads a long reply, is not idle.
                 if session.traffic.has_moved(&traffic) {
                     session.active_ms = now.ms();
                 }
                 session.traffic = traffic;
+                is_link = session.entrance.door == Door::Peer;
                 idle = idle_max_ms.is_some_and(|max| now.ms().saturating_sub(session.active_ms) > max);
             }
             let waits = matches!(hold, Hold::Blocked | Hold::BlockedElsewhere);
-            let spared = waits || self.engine.output_class(client) != OutputClass::Normal;
+            let spared = waits || is_link || self.engine.output_class(client) != OutputClass::Normal;
             if idle && !spared {
                 self.abandon(index);
             } else if has_output {

@@ -41,13 +41,17 @@ impl Owner {
         let owner_of = |client| usize::from(self.engine.world.topology.owner_of_client(client));
         let (owner, client) = match to {
             // Others must not tell of a change before it is committed.
-            To::Others if !self.wait_of_message().is_nothing() => {
+            To::Others | To::Nodes if !self.wait_of_message().is_nothing() => {
                 let wait = self.wait_of_message();
-                self.hold_for_others(words, wait);
+                self.hold_for_others(words, wait, to == To::Nodes);
                 return;
             }
             To::Others => {
                 self.tell_others(words);
+                return;
+            }
+            To::Nodes => {
+                self.tell_nodes(words);
                 return;
             }
             To::First => (0, ClientId::NONE),

@@ -136,7 +136,7 @@ impl Owner {
     ) {
         self.note_traffic(args, now);
         self.engine.dress(runner, &passport);
-        if self.engine.is_refusing(runner) {
+        if self.engine.is_refusing(runner, args) {
             if kind != Kind::Quiet {
                 let told = format!("-{}\r\n", error::NOT_LED.text());
                 self.hand_over_part(ticket, passport.db, told.as_bytes());

@@ -8,7 +8,7 @@
 use ruvio_core::command::{Args, OwnedArgs};
 use ruvio_core::engine::course::{Course, Part, Then};
 use ruvio_core::engine::session::ClientId;
-use ruvio_core::engine::{Ahead, Departure, Flow, Passport};
+use ruvio_core::engine::{Ahead, Departure, Door, Flow, Passport};
 use ruvio_core::error;
 use ruvio_core::exec::Now;
 use ruvio_core::resp::Reply;
@@ -132,14 +132,14 @@ impl Owner {
             now,
             ..
         } = trip;
-        if self.links.has_pin(client)
+        if self.links.watches(client)
             && let Some(routed) = self.route_pinned(trip, reply)
         {
             return routed;
         }
         let course = self.engine.course(client, args, &ahead);
         match course {
-            Course::Here if self.engine.is_refusing(client) => {
+            Course::Here if self.engine.is_refusing(client, args) => {
                 let error = error::NOT_LED;
                 Routed::Ran(self.engine.refuse_course(client, args, &ahead, error, now, reply))
             }
@@ -236,6 +236,9 @@ impl Owner {
             Ok(departed) => departed,
             Err(flow) => return Routed::Ran(flow),
         };
+        if trip.ahead.is_message() && passport.entrance.door != Door::Peer {
+            self.tell_nodes(trip.args);
+        }
         let (me, owners) = (self.crossing.me, self.crossing.owners());
         let mut ticket = self.expect(
             trip,

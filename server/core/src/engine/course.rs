@@ -407,6 +407,12 @@ impl Ahead {
         self.entry.is_some_and(|entry| entry.flags.any(Flags::BLOCKING))
     }
 
+    /// A message for all who listen, at whichever node.
+    pub fn is_message(&self) -> bool {
+        self.entry
+            .is_some_and(|entry| matches!(entry.spec.name, "publish" | "spublish"))
+    }
+
     /// The command may show what has gone over the sockets: `session.traffic` has to be of now.
     #[inline]
     pub fn shows_traffic(&self) -> bool {

@@ -17,6 +17,8 @@ use crate::text::number::parse_u64;
 pub enum To {
     /// All other owners, as a command.
     Others,
+    /// All other nodes, as a message to channels.
+    Nodes,
     First,
     /// The owner of this client, which is one that monitors.
     Monitor(ClientId),
@@ -202,7 +204,7 @@ mod tests {
         while let Some(from) = owners.iter().position(|owner| !owner.world.errands.is_empty()) {
             for Errand { to, words } in std::mem::take(&mut owners[from].world.errands) {
                 let (place, client) = match to {
-                    To::Others | To::First => (0, ClientId::NONE),
+                    To::Others | To::Nodes | To::First => (0, ClientId::NONE),
                     To::Home(client) | To::Monitor(client) => {
                         (owners[from].world.topology.owner_of_client(client), client)
                     }

@@ -15,7 +15,8 @@ use super::door::{Door, Entrance};
 use super::session::ClientId;
 use super::{Engine, Passport};
 use crate::acl::Users;
-use crate::command::{Args, OwnedArgs};
+use crate::command::spec::Group;
+use crate::command::{Args, COMMANDS, OwnedArgs};
 use crate::error::Error;
 use crate::resp::{Protocol, Reply};
 use crate::text::number::parse_u64;
@@ -141,15 +142,18 @@ impl Engine {
         Ok(())
     }
 
-    /// A command of the link was refused here, and those behind it are, too.
+    /// A command of the link was refused here, and those behind it are, too. Messages change nothing.
     #[inline]
-    pub fn is_refusing(&self, client: ClientId) -> bool {
+    pub fn is_refusing(&self, client: ClientId, args: Args<'_>) -> bool {
         self.world.is_clustered()
             && self
                 .world
                 .sessions
                 .get(client)
                 .is_some_and(|session| session.is_refusing)
+            && COMMANDS
+                .find(args.get(0))
+                .is_none_or(|entry| entry.spec.group != Group::PubSub)
     }
 }
 

@@ -124,6 +124,17 @@ impl World {
         self.publish(kind, channel, message)
     }
 
+    /// Has those hear it who listen at other nodes.
+    pub fn publish_to_nodes(&mut self, kind: Kind, channel: &[u8], message: &[u8]) {
+        if self.is_clustered() {
+            let words = [kind.publish_command(), channel, message];
+            self.errands.push(Errand {
+                to: To::Nodes,
+                words: OwnedArgs::from_words(words.into_iter()),
+            });
+        }
+    }
+
     /// Sends a message to all who listen to the channel, in whichever way; how often it was sent. It reaches
     /// the one whose command runs, too, behind the reply.
     pub fn publish(&mut self, kind: Kind, channel: &[u8], message: &[u8]) -> usize {

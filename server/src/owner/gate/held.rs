@@ -43,6 +43,8 @@ pub struct HeldPart {
 /// A command for all other owners that waits likewise.
 pub struct HeldWord {
     pub words: OwnedArgs,
+    /// For other nodes, else for other owners.
+    pub is_for_nodes: bool,
     pub wait: Wait,
     pub is_out: bool,
 }

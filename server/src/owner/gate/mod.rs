@@ -399,7 +399,10 @@ impl Owner {
         }
         for word in &mut held.for_others {
             if !word.is_out && self.gate.is_committed(word.wait) {
-                self.tell_others(word.words.view());
+                match word.is_for_nodes {
+                    true => self.tell_nodes(word.words.view()),
+                    false => self.tell_others(word.words.view()),
+                }
                 word.is_out = true;
                 held.left -= 1;
             }
@@ -464,9 +467,10 @@ impl Owner {
         });
     }
 
-    pub(super) fn hold_for_others(&mut self, words: Args<'_>, wait: Wait) {
+    pub(super) fn hold_for_others(&mut self, words: Args<'_>, wait: Wait, is_for_nodes: bool) {
         self.gate.for_others.push(HeldWord {
             words: words.to_owned(),
+            is_for_nodes,
             wait,
             is_out: false,
         });

@@ -70,8 +70,8 @@ impl Owner {
         if parcel.away.watches {
             pin.watches |= answer == b"+OK\r\n";
         }
-        let is_over = parcel.is_transaction || parcel.away.lingers && !pin.watches;
-        if is_over {
+        // One that waited keeps its link for the next time.
+        if parcel.is_transaction {
             self.unpin(client);
         }
     }
@@ -202,9 +202,10 @@ impl Owner {
                 self.links.unled.remove(&place);
                 continue;
             };
-            let is_led = link
-                .parcels()
-                .any(|parcel| table.leads(link.node, parcel.away.shard));
+            let is_led = link.parcels().next().is_none()
+                || link
+                    .parcels()
+                    .any(|parcel| table.leads(link.node, parcel.away.shard));
             let limit = match (link.is_ready, is_led, link.client) {
                 (false, ..) => CONNECT,
                 (_, false, _) => {

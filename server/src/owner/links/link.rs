@@ -13,7 +13,7 @@ use std::time::Instant;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use ruvio_core::cluster::NodeId;
-use ruvio_core::command::OwnedArgs;
+use ruvio_core::command::{Args, OwnedArgs};
 use ruvio_core::engine::link::{self, WORD};
 use ruvio_core::engine::session::ClientId;
 use ruvio_core::engine::{Entrance, Passport};
@@ -25,6 +25,8 @@ use super::parcel::{Parcel, write};
 enum Expected {
     /// What the link is to prove itself by.
     Nonce,
+    /// The other node has a message.
+    Receipt,
     /// `OK` to what it said for itself.
     Assent,
     /// Replies that are to come for it, and where its bytes begin.
@@ -60,6 +62,9 @@ pub(super) struct Link {
     pub refused: Vec<Parcel>,
     /// What is said once the link is ready.
     held: Vec<Parcel>,
+    told: Vec<OwnedArgs>,
+    /// Messages without a receipt.
+    messages: usize,
     /// Commands and bytes under way.
     pub commands: usize,
     pub bytes: usize,
@@ -81,6 +86,9 @@ pub(super) enum Left {
     Uncertain(Parcel),
 }
 
+/// Messages under way, and bytes unsent, above which further messages are let go.
+const MESSAGES: usize = 8192;
+const OUT_MAX: usize = 8 * 1024 * 1024;
 /// One read.
 const READ: usize = 64 * 1024;
 /// Room that a quiet link may keep.
@@ -127,6 +135,8 @@ impl Link {
             lap: 1,
             refused: Vec::new(),
             held: Vec::new(),
+            told: Vec::new(),
+            messages: 0,
             commands: 0,
             bytes: 0,
             readable: false,
@@ -148,7 +158,7 @@ impl Link {
 
     /// Since when what is under way has been without a sign of life.
     pub fn waits_since(&self) -> Option<Instant> {
-        (!self.is_ready || self.commands > 0).then_some(self.heard)
+        (!self.is_ready || self.commands + self.messages > 0).then_some(self.heard)
     }
 
     /// Commands were refused: nothing more is said until all that are under way are answered.
@@ -173,8 +183,23 @@ impl Link {
         said.chain(&self.held)
     }
 
+    /// Passes on a message to channels, unless too many are under way.
+    pub fn tell(&mut self, words: Args<'_>) {
+        if self.messages >= MESSAGES || self.out.len() >= OUT_MAX {
+            return;
+        }
+        if self.commands == 0 && self.messages == 0 {
+            self.heard = Instant::now();
+        }
+        self.messages += 1;
+        match self.is_ready {
+            true => self.say(&words.to_owned(), Expected::Receipt),
+            false => self.told.push(words.to_owned()),
+        }
+    }
+
     pub fn pass_on(&mut self, parcel: Parcel) {
-        if self.commands == 0 {
+        if self.commands == 0 && self.messages == 0 {
             self.heard = Instant::now();
         }
         self.commands += 1;
@@ -288,6 +313,11 @@ impl Link {
                 self.say(&words, Expected::Assent);
                 Ok(Came::Nothing)
             }
+            Some(Expected::Receipt) => {
+                self.expected.pop_front();
+                self.messages -= 1;
+                Ok(Came::Nothing)
+            }
             Some(Expected::Assent) => {
                 self.expected.pop_front();
                 if reply != b"+OK\r\n" {
@@ -296,6 +326,9 @@ impl Link {
                 self.is_ready = true;
                 for parcel in std::mem::take(&mut self.held) {
                     self.say_parcel(parcel);
+                }
+                for words in std::mem::take(&mut self.told) {
+                    self.say(&words, Expected::Receipt);
                 }
                 Ok(Came::Nothing)
             }

@@ -94,9 +94,11 @@ impl Links {
         }
     }
 
-    /// The client has a link of its own, or had one that it watched keys by.
-    pub fn has_pin(&self, client: ClientId) -> bool {
-        !self.pins.is_empty() && self.pins.contains_key(&client)
+    /// The client watches keys elsewhere, or did until its link was lost.
+    #[inline]
+    pub fn watches(&self, client: ClientId) -> bool {
+        let pin = || self.pins.get(&client);
+        !self.pins.is_empty() && pin().is_some_and(|pin| pin.watches || pin.broken)
     }
 
     fn count_in(&mut self, parcel: &Parcel) {
@@ -162,7 +164,7 @@ impl Owner {
     ) {
         let parcel = self.transaction((kind, ticket, passport), commands);
         let is_here = self.engine.is_open(parcel.away.shard) || self.engine.watches_here(runner);
-        if is_here && !self.links.has_pin(ticket.client) {
+        if is_here && !self.links.watches(ticket.client) {
             self.run_commands(runner, parcel, now);
         } else {
             self.forward(parcel);
@@ -179,7 +181,7 @@ impl Owner {
         let away = Away {
             shard: self.engine.world.topology.shard_of(slot),
             writes: commands.iter().filter_map(of_keys).any(|away| away.writes),
-            lingers: self.links.has_pin(ticket.client),
+            lingers: self.links.watches(ticket.client),
             watches: false,
         };
         Parcel {

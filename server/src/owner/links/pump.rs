@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ruvio_core::cluster::{NodeId, Table};
-use ruvio_core::command::OwnedArgs;
+use ruvio_core::command::{Args, OwnedArgs};
 use ruvio_core::engine::session::ClientId;
 use ruvio_core::error;
 use ruvio_core::exec::Now;
@@ -87,7 +87,7 @@ impl Owner {
         if parcel.deadline <= began {
             return Next::Expire;
         }
-        if is_transaction && self.links.has_pin(client) {
+        if is_transaction && self.links.watches(client) {
             // It stands or falls with the link by which its keys are watched.
             let node = self.pinned_node(client);
             return Next::SendOwn(node.unwrap_or_default());
@@ -127,6 +127,24 @@ impl Owner {
                 Next::Send(place)
             }
             _ => Next::Stay,
+        }
+    }
+
+    /// Has those hear a message who listen at other nodes. A node that cannot be reached now does not: messages
+    /// are for those who are there.
+    pub(in crate::owner) fn tell_nodes(&mut self, words: Args<'_>) {
+        let Some(table) = self.engine.world.cluster.clone() else {
+            return;
+        };
+        let now = Instant::now();
+        for node in table.nodes.keys().filter(|node| **node != table.me) {
+            let Some(place) = self.shared_link(*node, &table, now) else {
+                continue;
+            };
+            if let Some(Some(link)) = self.links.links.get_mut(place) {
+                link.tell(words);
+                self.links.stirred.push(place);
+            }
         }
     }
 

@@ -151,6 +151,7 @@ fn send(x: &mut Exec<'_>, kind: Kind, args: Args<'_>) -> Outcome {
     let sent = if x.caller.may_block {
         x.world.publish(kind, channel, message)
     } else {
+        x.world.publish_to_nodes(kind, channel, message);
         x.world.publish_everywhere(kind, channel, message)
     };
     x.reply.count(sent);
