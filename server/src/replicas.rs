@@ -1,5 +1,5 @@
-//! How a node of a cluster starts: it waits until it is made a member, reads what it kept up to what is known to be
-//! committed, and joins its shards' groups.
+//! A node's part in a cluster, as its threads share it: how it becomes a member, what its groups are told, and what
+//! groups, keeper and painter ask of each other (the images that are there, a shard anew, what the log may forget).
 
 use std::io;
 use std::net::SocketAddr;
