@@ -34,7 +34,7 @@ pub use identity::{Me, Roster, Token};
 pub use machine::Machine;
 pub use members::{ChangeError, TransferError};
 pub use node::{InitializeRefused, Node, OnFatal, Replica, Role, Settings, ShardStatus, StartError, Timing};
-pub use peers::{Answered, Peers};
+pub use peers::Peers;
 pub use service::{Neighbours, Refusal as NeighbourRefusal};
 pub use snapshot::{Held, Images, Received, Snapshot};
 pub use store::{OpenError, Store, open};

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
-use futures_util::stream::BoxStream;
 use openraft::ServerState;
 use openraft::async_runtime::watch::WatchReceiver;
 use openraft::metrics::RaftServerMetrics;
@@ -66,22 +65,6 @@ impl Neighbours for Exchange {
                 shards,
             })
         })
-    }
-
-    fn forward(
-        &self,
-        _: wal::NodeId,
-        _: BoxStream<'static, peer::ForwardRequest>,
-    ) -> Result<BoxStream<'static, peer::ForwardResponse>, Refusal> {
-        Err("commands of clients go over their own connections".into())
-    }
-
-    fn publish(
-        &self,
-        _: wal::NodeId,
-        _: BoxStream<'static, peer::PublishRequest>,
-    ) -> Result<BoxStream<'static, peer::PublishResponse>, Refusal> {
-        Err("messages go over connections of their own".into())
     }
 }
 

@@ -142,7 +142,7 @@ impl Node {
         &self.handle
     }
 
-    /// The way to other nodes: topology, forwarded commands and published messages.
+    /// The way to other nodes.
     pub fn peers(&self) -> &Arc<Peers> {
         &self.peers
     }

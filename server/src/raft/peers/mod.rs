@@ -1,7 +1,7 @@
 //! The groups' way to other nodes: what the library wants sent, sent.
 //!
 //! To each peer there are connections of their own for appends of all shards, for heartbeats and votes, for snapshots,
-//! and for what clients cause. So a large append delays no heartbeat, and neither snapshots nor clients delay either.
+//! and for what nodes tell each other. So a large append delays no heartbeat, and neither snapshots nor clients delay either.
 
 mod append;
 mod hub;
@@ -42,7 +42,6 @@ use hub::Hub;
 pub(super) use hub::Sent;
 use link::Link;
 pub(super) use link::{FORMAT_VERSION, MESSAGE_BYTES_MAX};
-pub use neighbours::Answered;
 
 type Appended = StreamAppendResult<C>;
 
@@ -52,7 +51,7 @@ struct Remote {
     appends: Link,
     /// Of votes too.
     heartbeats: Arc<Link>,
-    /// What clients cause, and what nodes tell each other.
+    /// What nodes tell each other beside the groups.
     others: Link,
     snapshot_link: Link,
     /// Those that may be on their way at the same time.

@@ -11,7 +11,6 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::stream::BoxStream;
 use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse, VoteRequest};
@@ -43,20 +42,6 @@ pub trait Neighbours: Send + Sync {
         from: NodeId,
         request: peer::TopologyRequest,
     ) -> BoxFuture<'_, Result<peer::TopologyResponse, Refusal>>;
-
-    /// Commands of a node's clients; ends with the stream of either side.
-    fn forward(
-        &self,
-        from: NodeId,
-        requests: BoxStream<'static, peer::ForwardRequest>,
-    ) -> Result<BoxStream<'static, peer::ForwardResponse>, Refusal>;
-
-    /// Messages for subscribers, likewise.
-    fn publish(
-        &self,
-        from: NodeId,
-        requests: BoxStream<'static, peer::PublishRequest>,
-    ) -> Result<BoxStream<'static, peer::PublishResponse>, Refusal>;
 }
 
 /// One shard's group, as peers reach it.
@@ -189,16 +174,9 @@ fn hello(me: &Me, caller: Caller, hello: &peer::HelloRequest) -> Result<peer::He
     Err(Status::permission_denied(why))
 }
 
-/// Messages up to the end, or to the first that is none.
-fn messages<T: Send + 'static>(stream: Streaming<T>) -> BoxStream<'static, T> {
-    Box::pin(stream.scan((), |(), message| std::future::ready(message.ok())))
-}
-
 #[tonic::async_trait]
 impl peer_server::Peer for Service {
     type AppendStream = Answers<peer::AppendResponse>;
-    type ForwardStream = Answers<peer::ForwardResponse>;
-    type PublishStream = Answers<peer::PublishResponse>;
 
     async fn hello(
         &self,
@@ -304,26 +282,6 @@ impl peer_server::Peer for Service {
         let from = caller(&request)?.node;
         let answer = self.neighbours()?.topology(from, request.into_inner()).await;
         answer.map(Response::new).map_err(Status::unavailable)
-    }
-
-    async fn forward(
-        &self,
-        request: Request<Streaming<peer::ForwardRequest>>,
-    ) -> Result<Response<Self::ForwardStream>, Status> {
-        let from = caller(&request)?.node;
-        let answers = self.neighbours()?.forward(from, messages(request.into_inner()));
-        let answers = answers.map_err(Status::unavailable)?;
-        Ok(Response::new(Box::pin(answers.map(Ok))))
-    }
-
-    async fn publish(
-        &self,
-        request: Request<Streaming<peer::PublishRequest>>,
-    ) -> Result<Response<Self::PublishStream>, Status> {
-        let from = caller(&request)?.node;
-        let answers = self.neighbours()?.publish(from, messages(request.into_inner()));
-        let answers = answers.map_err(Status::unavailable)?;
-        Ok(Response::new(Box::pin(answers.map(Ok))))
     }
 }
 
