@@ -27,6 +27,7 @@ fn cluster_of(shards: usize) -> Cluster {
         nodes: NODES,
         shards,
         durability: "everysec",
+        disk_bytes: None,
     };
     Cluster::start(&plan).expect("three nodes become a cluster")
 }
@@ -75,6 +76,39 @@ fn a_cluster_of_one_shard_is_one_server_as_well() -> Result<()> {
     keys_of_several_slots_in_one_transaction(&mut clients)?;
     transactions_run_where_their_slot_is_led(&mut clients)?;
     who_waits_is_served_from_any_node(&cluster, &mut clients)
+}
+
+/// A transaction that watched does not run when its shard's leader is gone; the next one, which watches nothing, does.
+#[test]
+fn a_lost_watch_ends_one_transaction_and_no_other() -> Result<()> {
+    let mut cluster = cluster_of(1);
+    let leader = cluster.shards()?[0].leader.expect("somebody leads");
+    let leader = cluster.nodes.iter().position(|node| node.id == leader);
+    let leader = leader.expect("one of them");
+    let mut clients = clients(&cluster);
+    clients.remove(leader);
+    for client in &mut clients {
+        assert_eq!(client.say("WATCH watched")?, ok());
+        assert_eq!(client.say("GET watched")?, Value::NullBulk);
+    }
+    cluster.nodes[leader].pause()?;
+    for client in &mut clients {
+        client.say("MULTI")?;
+        client.say("GET watched")?;
+        client.send(&["EXEC"])?;
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    cluster.nodes[leader].kill()?;
+    for (round, client) in clients.iter_mut().enumerate() {
+        assert_eq!(client.reply()?, Value::NullArray);
+        for count in [1, 2] {
+            let count = 2 * round as i64 + count;
+            client.say("MULTI")?;
+            client.say("INCR watched")?;
+            assert_eq!(client.say("EXEC")?, Value::Array(vec![Value::Integer(count)]));
+        }
+    }
+    Ok(())
 }
 
 fn keys_of_several_slots_in_one_transaction(clients: &mut [Client]) -> Result<()> {

@@ -86,21 +86,28 @@ impl Owner {
         }
         let (refused, client) = (link.take_refused(), link.client);
         let mut again = Vec::new();
+        let mut has_ended = false;
         for parcel in refused {
             self.note_landed(&parcel);
-            match parcel.is_transaction && client.is_some() {
-                true => self.answer_parcel(&parcel, parcel.broken()),
-                false => again.push(parcel),
+            if parcel.is_transaction && client.is_some() {
+                self.answer_parcel(&parcel, parcel.broken());
+                has_ended = true;
+            } else {
+                again.push(parcel);
             }
         }
         self.put_back_waiting(again);
         if let Some(client) = client {
-            self.lose_pin(client);
+            self.lose_pin(client, has_ended);
         }
     }
 
-    /// The client's own link serves it no longer.
-    fn lose_pin(&mut self, client: ruvio_core::engine::session::ClientId) {
+    /// The client's own link serves it no longer. `has_ended`: its transaction was answered, so it watches nothing any more.
+    fn lose_pin(&mut self, client: ruvio_core::engine::session::ClientId, has_ended: bool) {
+        if has_ended {
+            self.unpin(client);
+            return;
+        }
         let Some(pin) = self.links.pins.get_mut(&client) else {
             return;
         };
@@ -126,20 +133,16 @@ impl Owner {
             self.links.shared.remove(&node);
         }
         self.links.rests.insert(node, Instant::now() + REST);
-        let mut again = Vec::new();
+        let (mut again, mut has_ended) = (Vec::new(), false);
         for left in left {
+            let (Left::Again(parcel) | Left::Uncertain(parcel)) = &left;
+            let is_of_pin = parcel.is_transaction && client.is_some();
+            has_ended |= is_of_pin;
+            self.note_landed(parcel);
             match left {
-                Left::Again(parcel) => {
-                    self.note_landed(&parcel);
-                    match parcel.is_transaction && client.is_some() {
-                        true => self.answer_parcel(&parcel, parcel.broken()),
-                        false => again.push(parcel),
-                    }
-                }
-                Left::Uncertain(parcel) => {
-                    self.note_landed(&parcel);
-                    self.answer_parcel(&parcel, UNCERTAIN);
-                }
+                Left::Again(parcel) if is_of_pin => self.answer_parcel(&parcel, parcel.broken()),
+                Left::Again(parcel) => again.push(parcel),
+                Left::Uncertain(parcel) => self.answer_parcel(&parcel, UNCERTAIN),
             }
         }
         self.put_back_waiting(again);
@@ -147,7 +150,7 @@ impl Owner {
             if let Some(pin) = self.links.pins.get_mut(&client) {
                 pin.link = None;
             }
-            self.lose_pin(client);
+            self.lose_pin(client, has_ended);
         }
     }
 
