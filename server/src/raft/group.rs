@@ -9,21 +9,17 @@ use std::time::Duration;
 
 use openraft::async_runtime::watch::WatchReceiver;
 use openraft::errors::Fatal;
-use openraft::{Instant as _, Raft, ServerState};
+use openraft::{Raft, ServerState};
 use tokio::sync::mpsc;
 
+use super::lease::{Clocks, Lease, Sleep};
 use super::machine::Machine;
 use super::types::{Batch, C, End, Outcomes, Release};
 use super::wire;
-use crate::replica::{Epoch, Instant, Outcome, Port, Proposal, Stint};
+use crate::replica::{Epoch, Outcome, Port, Proposal, Stint};
 
 pub type Shard = Raft<C, Machine>;
 type Leader = openraft::impls::leader_id_adv::LeaderId<u64, u64>;
-
-/// How long a leader may answer without having heard from a majority: less than a follower waits before it votes
-/// for another, by more than clocks drift apart in that time.
-#[derive(Clone, Copy, Debug)]
-pub struct Lease(pub Duration);
 
 /// What became of a stint's proposals goes to its port.
 struct Settler {
@@ -46,6 +42,7 @@ pub struct Group {
     raft: Shard,
     port: Arc<Port>,
     lease: Lease,
+    sleep: Sleep,
     proposals: mpsc::Receiver<Proposal>,
 }
 
@@ -62,6 +59,7 @@ impl Group {
             raft,
             port,
             lease,
+            sleep: Sleep::new(Clocks::read()),
             proposals,
         }
     }
@@ -191,13 +189,16 @@ impl Group {
         write.responder(release).await
     }
 
-    fn note_lease(&self) {
+    fn note_lease(&mut self) {
         let metrics = self.raft.data_metrics();
         let acked = metrics.borrow_watched().last_quorum_acked;
         if let Some(acked) = acked {
-            let ago = acked.into_inner().elapsed();
-            self.port
-                .note_lease(Instant::now().before(ago).after(self.lease.0));
+            let end = self
+                .sleep
+                .lease_end(Clocks::read(), acked.into_inner(), self.lease);
+            if let Some(end) = end {
+                self.port.note_lease(end);
+            }
         }
     }
 }

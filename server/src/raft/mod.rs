@@ -3,7 +3,7 @@
 //! `types` says what the groups agree on, and how a proposal's outcome comes back; `wire` is what they send each
 //! other; `store` is a shard's part of the log.
 //!
-//! `group` takes a shard's proposals and tells its owner when it leads, `machine` hands over what is committed, and
+//! `group` takes a shard's proposals and tells its owner when it leads, and `lease` until when; `machine` hands over what is committed, and
 //! `snapshot` is the image as groups see it: `peers` sends it, `service` takes it.
 //!
 //! `node` puts all of it together and runs it: `identity` says who calls, `peers` is the way to other nodes and
@@ -14,6 +14,7 @@
 
 mod group;
 mod identity;
+mod lease;
 mod machine;
 mod members;
 mod node;
@@ -29,8 +30,9 @@ mod topology;
 mod types;
 pub mod wire;
 
-pub use group::{Group, Lease, Shard};
+pub use group::{Group, Shard};
 pub use identity::{Me, Roster, Token};
+pub use lease::Lease;
 pub use machine::Machine;
 pub use members::{ChangeError, TransferError};
 pub use node::{InitializeRefused, Node, OnFatal, Replica, Role, Settings, ShardStatus, StartError, Timing};

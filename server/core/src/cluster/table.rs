@@ -78,6 +78,20 @@ impl Table {
         is_news
     }
 
+    /// The same, by the node whose table this is. Others may know a later description of it than its own, where its clock was set
+    /// back between two starts: then its own holds all the same, and is made the latest.
+    pub fn learn(&mut self, other: &Self) -> bool {
+        let own = self.nodes.get(&self.me).cloned();
+        let is_news = self.merge(other);
+        if let (Some(own), Some(here)) = (own, self.nodes.get_mut(&self.me))
+            && *here != own
+        {
+            let version = here.version.saturating_add(1);
+            *here = Node { version, ..own };
+        }
+        is_news
+    }
+
     /// Equal on nodes that know the same of all nodes and shards.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::default();

@@ -87,6 +87,26 @@ proptest! {
     }
 }
 
+/// It was told to drain before it ended, by a clock that was ahead.
+#[test]
+fn what_a_node_says_of_itself_holds_though_others_know_something_later() {
+    let me = NodeId(1);
+    let described = |version, is_draining| Node {
+        id: me,
+        version,
+        is_draining,
+        ..Node::default()
+    };
+    let (mut own, mut other) = (Table::new(me, 3), Table::new(NodeId(2), 3));
+    own.merge_node(described(100, false));
+    other.merge_node(described(900, true));
+    assert!(own.learn(&other));
+    assert_eq!(own.nodes[&me], described(901, false));
+    assert!(other.learn(&own));
+    assert_eq!(other.nodes[&me], described(901, false));
+    assert!(!own.learn(&other), "they agree");
+}
+
 /// Clients keep them: they are the same in every version.
 #[test]
 fn ids_are_what_they_were() {

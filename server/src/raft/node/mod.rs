@@ -30,8 +30,9 @@ use tokio::time::Instant;
 use tonic::codegen::InterceptedService;
 use tonic::transport::server::{Server, TcpIncoming};
 
-use super::group::{Group, Lease, Shard};
+use super::group::{Group, Shard};
 use super::identity::Gatekeeper;
+use super::lease::Lease;
 use super::machine::Machine;
 use super::members::{self, ChangeError, TransferError};
 use super::peers::{Factory, MESSAGE_BYTES_MAX, Peers};

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use openraft::{Config, SnapshotPolicy};
 
-use crate::raft::group::Lease;
 use crate::raft::identity::{Me, Roster};
+use crate::raft::lease::Lease;
 use crate::raft::members::LAG_MAX;
 
 /// When a leader is missed. A failover takes the longest election timeout, a random one, and a little.
