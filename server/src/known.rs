@@ -1,6 +1,8 @@
 //! The cluster's table as this node knows it: groups and other nodes tell what they know, and owners are shown
 //! what comes of it.
 
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -21,6 +23,9 @@ pub struct Known {
     table: Mutex<Arc<Table>>,
     noticer: Noticer,
     changed: Notify,
+    /// Why it drains: it was told to, or its disk has no room.
+    told: AtomicBool,
+    is_full: AtomicBool,
 }
 
 impl Known {
@@ -34,6 +39,8 @@ impl Known {
             table: Mutex::new(table),
             noticer,
             changed: Notify::new(),
+            told: AtomicBool::new(false),
+            is_full: AtomicBool::new(false),
         }
     }
 
@@ -50,6 +57,23 @@ impl Known {
             self.changed.notify_waiters();
         }
     }
+
+    fn say_whether_it_drains(&self) {
+        self.change(|table| {
+            // Under the table's lock: whoever comes last has seen both.
+            let is_draining = self.told.load(Relaxed) || self.is_full.load(Relaxed);
+            let me = table.me;
+            let own = table
+                .nodes
+                .get_mut(&me)
+                .filter(|own| own.is_draining != is_draining);
+            own.is_some_and(|own| {
+                own.is_draining = is_draining;
+                own.version = unix_ms().max(own.version + 1);
+                true
+            })
+        });
+    }
 }
 
 impl Tables for Known {
@@ -62,7 +86,7 @@ impl Tables for Known {
     }
 
     fn take_table(&self, other: &Table) {
-        self.change(|table| table.merge(other));
+        self.change(|table| table.learn(other));
     }
 
     fn note_heard(&self, node: u64, is_heard: bool) {
@@ -73,18 +97,14 @@ impl Tables for Known {
     }
 
     fn set_draining(&self, is_draining: bool) {
-        self.change(|table| {
-            let me = table.me;
-            let own = table
-                .nodes
-                .get_mut(&me)
-                .filter(|own| own.is_draining != is_draining);
-            own.is_some_and(|own| {
-                own.is_draining = is_draining;
-                own.version = unix_ms().max(own.version + 1);
-                true
-            })
-        });
+        self.told.store(is_draining, Relaxed);
+        self.say_whether_it_drains();
+    }
+
+    fn set_full(&self, is_full: bool) {
+        if self.is_full.swap(is_full, Relaxed) != is_full {
+            self.say_whether_it_drains();
+        }
     }
 
     fn changed(&self) -> tokio::sync::futures::Notified<'_> {

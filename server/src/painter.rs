@@ -94,6 +94,9 @@ impl Painter {
     /// Makes a run if one is wanted or due; whether there was one. Without room for it the log keeps what it has, and
     /// there is another run later.
     pub fn look(&mut self, wal: &Wal) -> anyhow::Result<bool> {
+        if let Some(groups) = &self.groups {
+            groups.look_at_room();
+        }
         if self.node.runs.is_wanted() {
             let urgent = self.node.runs.take_urgent();
             return self.try_run(wal, urgent, "somebody asked for it").map(|()| true);

@@ -16,7 +16,7 @@ use ruvio_server::datadir::Identity;
 use ruvio_server::image::{Arrivals, Exports, policy};
 use ruvio_server::raft::{self, Held, Images, Received};
 use ruvio_server::replica::Port;
-use ruvio_server::wal::{LogId, ShardId};
+use ruvio_server::wal::{LogId, Reserve, Room, ShardId};
 
 use super::keeper::Request;
 use super::owner::Rebuild;
@@ -177,6 +177,8 @@ pub struct Holdings {
     exports: Exports,
     arrivals: Arc<Arrivals>,
     keeper: SyncSender<Request>,
+    /// Of the log, once it is there.
+    reserve: OnceLock<Arc<Reserve>>,
 }
 
 impl Holdings {
@@ -192,7 +194,13 @@ impl Holdings {
             exports,
             arrivals: Arc::new(arrivals),
             keeper,
+            reserve: OnceLock::new(),
         }
+    }
+
+    /// The log says by it whether there is room.
+    pub fn note_reserve(&self, reserve: Arc<Reserve>) {
+        let _ = self.reserve.set(reserve);
     }
 
     /// The image of the shard holds the log up to here.
@@ -233,6 +241,12 @@ impl Images for Holdings {
     fn arrivals(&self) -> Option<Arc<Arrivals>> {
         Some(Arc::clone(&self.arrivals))
     }
+
+    fn has_room(&self) -> bool {
+        self.reserve
+            .get()
+            .is_none_or(|reserve| reserve.room() == Room::Open)
+    }
 }
 
 /// Asks the keeper for a shard anew.
@@ -255,9 +269,15 @@ pub struct Groups {
     pub ports: Vec<Arc<Port>>,
     pub holdings: Arc<Holdings>,
     pub raft: Arc<raft::Node>,
+    pub tables: Arc<dyn raft::Tables>,
 }
 
 impl Groups {
+    /// A node without room gives its leaderships to others, that clients can go on writing.
+    pub fn look_at_room(&self) {
+        self.tables.set_full(!self.holdings.has_room());
+    }
+
     /// What is committed and was given to the shard's owner.
     pub fn given(&self, shard: ShardId) -> u64 {
         let port = self.ports.get(usize::from(shard.0));
@@ -267,6 +287,7 @@ impl Groups {
     /// The log may forget what the image holds. `log_bytes`: how long it is.
     pub fn forget(&self, shard: ShardId, at: LogId, log_bytes: u64) {
         self.holdings.note(shard, at);
-        self.raft.note_image(shard, log_bytes < LOG_BYTES_MAX);
+        let may_wait = log_bytes < LOG_BYTES_MAX && self.holdings.has_room();
+        self.raft.note_image(shard, may_wait);
     }
 }

@@ -59,6 +59,7 @@ impl Work {
         let holdings = Arc::new(Holdings::new(held, exports, arrivals, self.requests.clone()));
         let (storage, stores) = found.start_replicated(&shards, RECENT_BYTES)?;
         self.node.note_log(storage.wal.watch());
+        holdings.note_reserve(storage.wal.reserve());
         let images = Arc::clone(&holdings) as Arc<dyn raft::Images>;
         let (mut ports, mut replicas) = (Vec::new(), Vec::new());
         for (store, (shard, goal)) in stores.into_iter().zip(shards.iter().zip(&goals)) {
@@ -88,13 +89,14 @@ impl Work {
         let groups = raft::Node::start(settings, replicas, Some(exchange), Box::new(fatal))
             .context("cannot start the node's groups")?;
         let _ = membership.tables.set(Arc::clone(&tables));
-        groups.share(tables);
+        groups.share(Arc::clone(&tables));
         let groups = Arc::new(groups);
         let _ = membership.raft.set(Arc::clone(&groups));
         painter.follow(Groups {
             ports,
             holdings,
             raft: groups,
+            tables,
         });
         self.node.loading.end();
         Ok(Some((storage, painter)))

@@ -39,6 +39,11 @@ pub trait Images: Send + Sync {
     fn exports(&self) -> Option<Exports>;
     /// Where others' arrive. `None`: none is taken.
     fn arrivals(&self) -> Option<Arc<Arrivals>>;
+    /// The disk has room for entries of other leaders. Where it has none they are refused: a log that takes what it cannot write
+    /// ends its node.
+    fn has_room(&self) -> bool {
+        true
+    }
     /// What sending one may take of the network and the disk; 0: all that there is.
     fn bytes_per_second_max(&self) -> u64 {
         0

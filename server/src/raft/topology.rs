@@ -30,6 +30,8 @@ pub trait Tables: Send + Sync {
     fn note_heard(&self, node: u64, is_heard: bool);
     /// Whether this node gives its leaderships away and takes none.
     fn set_draining(&self, is_draining: bool);
+    /// This node's disk has no room: as if it were told to drain, until it has.
+    fn set_full(&self, is_full: bool);
     /// Done when there is another table than at the time of the call.
     fn changed(&self) -> tokio::sync::futures::Notified<'_>;
 }

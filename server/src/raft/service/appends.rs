@@ -37,8 +37,11 @@ pub(super) fn answer(
     let shard = seat.port.shard().0;
     let (came, of_answers) = (Arc::new(Came::default()), Arc::clone(&seat.port));
     let of_requests = Arc::clone(&came);
+    let images = Arc::clone(&seat.images);
     let requests = requests.scan((), move |(), message| {
         let request = message.and_then(|message| read(caller, message));
+        let has_room = || Status::unavailable("the disk is full");
+        let request = request.and_then(|request| images.has_room().then_some(request).ok_or_else(has_room));
         let request = request.inspect_err(|status| {
             let (node, why) = (caller.node.0, status.message());
             tracing::debug!(shard, node, why, "a stream of appends ends");

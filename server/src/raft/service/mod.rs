@@ -192,6 +192,12 @@ impl peer_server::Peer for Service {
     ) -> Result<Response<Self::AppendStream>, Status> {
         let caller = caller(&request)?;
         let seat = self.seat(Self::shard_of(request.metadata())?)?;
+        if !seat.images.has_room() {
+            let node = self.me.node.0;
+            return Err(Status::unavailable(format!(
+                "the disk of node {node} is full: it takes no entries until there is room"
+            )));
+        }
         Ok(Response::new(appends::answer(seat, caller, request.into_inner())))
     }
 
