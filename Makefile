@@ -31,10 +31,13 @@ test: setup ## everything that needs no Kubernetes
 	cargo build -p ruvio-server -p ruvioctl
 	RUVIO_VALKEY_SERVER="$(VALKEY)" RUVIO_PYTHON="$(PYTHON)" cargo test --workspace
 
-soak: setup ## what takes long: 1000 kills, 600 power cuts and 1000 faults under load, and the differential tests with a log
+soak: setup ## what takes long: 1000 kills, 600 power cuts and 1800 faults under load, and the differential tests with a log
 	cargo build -p ruvio-server -p ruvioctl
 	RUVIO_KILLS=250 RUVIO_CUTS=150 cargo test -p ruvio-e2e --test it crash -- --nocapture
-	RUVIO_FAULTS=250 cargo test -p ruvio-e2e --test it linearizable -- --nocapture --test-threads 1
+	for nodes in 3 5; do \
+		RUVIO_FAULTS=150 RUVIO_FAULT_NODES=$$nodes cargo test -p ruvio-e2e --test it linearizable -- --nocapture --test-threads 1; \
+	done
+	RUVIO_AWAY_SECONDS=60 cargo test -p ruvio-e2e --test it followers -- --nocapture --test-threads 1
 	RUVIO_LIVES=60 cargo test -p ruvio-e2e --test it durable::keyspace -- --nocapture
 	RUVIO_DURABILITY=everysec RUVIO_DIFF_COMMANDS=60000 RUVIO_VALKEY_SERVER="$(VALKEY)" \
 		cargo test -p ruvio-e2e --test it differential -- --nocapture

@@ -5,6 +5,7 @@
 //! fault of the server's encoder cannot cancel itself out in the test.
 
 pub mod client;
+pub mod clocks;
 pub mod cluster;
 pub mod command_table;
 pub mod crash;

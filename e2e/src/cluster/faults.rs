@@ -1,15 +1,13 @@
-//! What is done to a cluster while clients are at work: a schedule from a seed, carried out one after the other or two at once, and
-//! undone again.
+//! What is done to a cluster while clients are at work: a schedule from a seed. How it is carried out is in `suffer`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
 use fastrand::Rng;
-use regex_lite::Regex;
 
-use super::Cluster;
+use crate::clocks::CLOCKS_CAN_BE_SET;
+use crate::load::Counts;
 
 /// One fault, as long as it lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +36,20 @@ pub enum Fault {
     HandOver(usize, usize),
     /// The shard leaves one of its nodes for one that does not have it.
     Move(usize),
+    /// It gives all its leaderships away, and takes none.
+    Drain(usize),
+    /// It loses all that it kept, and a new one takes its place.
+    Replace(usize),
     /// Its log's thread stands still.
     Stall(usize),
     /// Its disk fails at the next sync.
     FailDisk(usize),
+    /// Its disk has no room.
+    FillDisk(usize),
+    /// Its wall clock jumps by so many seconds, and stays there.
+    StepClock(usize, i64),
+    /// Its clocks but that of the wall run faster, or slower, by the most that a lease allows for.
+    Drift(usize, bool),
     /// One after the other ends by itself and is started again.
     Roll,
 }
@@ -52,8 +60,90 @@ pub struct Field {
     pub nodes: usize,
     /// Lines can be cut.
     pub has_network: bool,
-    /// Shards that can be handed over.
+    /// Shards that can be handed over; none where nodes are nothing to each other.
     pub shards: usize,
+    /// Disks can be filled.
+    pub has_disks: bool,
+    /// Wall clocks can be stepped.
+    pub has_clocks: bool,
+}
+
+/// A kind of fault, with its details yet to be drawn.
+type Draw = fn(&Field, &mut Rng) -> Fault;
+
+fn node(field: &Field, rng: &mut Rng) -> usize {
+    rng.usize(..field.nodes)
+}
+
+/// Two different ones.
+fn two(field: &Field, rng: &mut Rng) -> (usize, usize) {
+    let one = node(field, rng);
+    (one, (one + 1 + rng.usize(..field.nodes - 1)) % field.nodes)
+}
+
+const ANYWHERE: &[(usize, Draw)] = &[
+    (3, |field, rng| Fault::Kill(node(field, rng))),
+    (1, |field, rng| Fault::Stop(node(field, rng))),
+    (2, |field, rng| Fault::Pause(node(field, rng))),
+    (1, |field, rng| Fault::Stall(node(field, rng))),
+    (1, |field, rng| Fault::FailDisk(node(field, rng))),
+];
+const OF_SEVERAL: &[(usize, Draw)] = &[(1, |_, _| Fault::KillAll)];
+const OF_LINES: &[(usize, Draw)] = &[
+    (2, |field, rng| Fault::Isolate(node(field, rng))),
+    (1, |field, rng| Fault::Mute(node(field, rng))),
+    (1, |field, rng| Fault::Deafen(node(field, rng))),
+    (1, |field, rng| {
+        let (one, other) = two(field, rng);
+        Fault::Part(one, other)
+    }),
+    (1, |field, rng| {
+        let (from, to) = two(field, rng);
+        Fault::PartOneWay(from, to)
+    }),
+    (1, |field, rng| Fault::Lossy(node(field, rng))),
+    (1, |field, rng| Fault::Slow(node(field, rng))),
+];
+const OF_SHARDS: &[(usize, Draw)] = &[
+    (2, |field, rng| {
+        Fault::HandOver(rng.usize(..field.shards), node(field, rng))
+    }),
+    (1, |field, rng| Fault::Drain(node(field, rng))),
+    (1, |field, rng| Fault::Replace(node(field, rng))),
+    (1, |_, _| Fault::Roll),
+];
+const OF_LEASES: &[(usize, Draw)] = &[(1, |field, rng| Fault::Drift(node(field, rng), rng.bool()))];
+/// Where not every node has every shard.
+const OF_ROOM: &[(usize, Draw)] = &[(2, |field, rng| Fault::Move(rng.usize(..field.shards)))];
+const OF_DISKS: &[(usize, Draw)] = &[(3, |field, rng| Fault::FillDisk(node(field, rng)))];
+const OF_CLOCKS: &[(usize, Draw)] = &[(3, |field, rng| {
+    let seconds = rng.i64(1..=STEP_SECONDS_MAX);
+    Fault::StepClock(node(field, rng), if rng.bool() { seconds } else { -seconds })
+})];
+
+/// As far as a clock is stepped at once.
+const STEP_SECONDS_MAX: i64 = 20;
+
+impl Field {
+    /// The kinds that there are, each as often as it is likely.
+    fn kinds(&self) -> Vec<Draw> {
+        let is_replicated = self.shards > 0;
+        let groups: [(bool, &[(usize, Draw)]); 8] = [
+            (true, ANYWHERE),
+            (self.nodes > 1, OF_SEVERAL),
+            (self.nodes > 1 && self.has_network, OF_LINES),
+            (is_replicated, OF_SHARDS),
+            (is_replicated && self.nodes > 3, OF_ROOM),
+            (self.has_disks, OF_DISKS),
+            (self.has_clocks && CLOCKS_CAN_BE_SET, OF_CLOCKS),
+            (is_replicated && CLOCKS_CAN_BE_SET, OF_LEASES),
+        ];
+        let there = groups.iter().filter(|(is_there, _)| *is_there);
+        let kinds = there.flat_map(|(_, group)| group.iter());
+        kinds
+            .flat_map(|(weight, draw)| std::iter::repeat_n(*draw, *weight))
+            .collect()
+    }
 }
 
 impl Fault {
@@ -72,42 +162,17 @@ impl Fault {
             Fault::Slow(_) => "slow lines",
             Fault::HandOver(..) => "hand-over of a shard",
             Fault::Move(_) => "change of a shard's replicas",
+            Fault::Drain(_) => "drain and undrain",
+            Fault::Replace(_) => "loss of a volume, replaced",
             Fault::Stall(_) => "disk that stands still",
             Fault::FailDisk(_) => "disk that fails",
+            Fault::FillDisk(_) => "disk without room",
+            Fault::StepClock(..) => "step of the wall clock",
+            Fault::Drift(..) => "clocks that drift",
             Fault::Roll => "restart of one after the other",
         }
     }
-
-    fn random(field: Field, rng: &mut Rng) -> Fault {
-        let nodes = field.nodes;
-        let node = rng.usize(..nodes);
-        let other = (node + 1 + rng.usize(..nodes.max(2) - 1)) % nodes;
-        let of_shards = if field.shards > 0 { 4 } else { 0 };
-        match rng.u8(..16 + of_shards) {
-            0..=2 => Fault::Kill(node),
-            3 => Fault::Stop(node),
-            4 | 5 => Fault::Pause(node),
-            6 => Fault::Stall(node),
-            7 => Fault::FailDisk(node),
-            16 | 17 => Fault::HandOver(rng.usize(..field.shards), node),
-            18 if nodes > 3 => Fault::Move(rng.usize(..field.shards)),
-            18 => Fault::Kill(node),
-            19 => Fault::Roll,
-            8 if nodes > 1 => Fault::KillAll,
-            _ if !field.has_network => Fault::Kill(node),
-            9 | 10 => Fault::Isolate(node),
-            11 => Fault::Mute(node),
-            12 => Fault::Deafen(node),
-            13 => Fault::Part(node, other),
-            14 if rng.bool() => Fault::PartOneWay(node, other),
-            14 => Fault::Lossy(node),
-            _ => Fault::Slow(node),
-        }
-    }
 }
-
-/// Long enough for those who are there to go on without the next.
-const BETWEEN_RESTARTS: Duration = Duration::from_millis(1500);
 
 /// What happens at once, for how long, and how long nothing happens before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,12 +185,14 @@ pub struct Step {
 /// The same for the same seed.
 pub fn schedule(seed: u64, faults: usize, field: Field) -> Vec<Step> {
     let mut rng = Rng::with_seed(seed);
+    let kinds = field.kinds();
+    let random = |rng: &mut Rng| kinds[rng.usize(..kinds.len())](&field, rng);
     let mut steps = Vec::new();
     let mut left = faults;
     while left > 0 {
-        let mut at_once = vec![Fault::random(field, &mut rng)];
+        let mut at_once = vec![random(&mut rng)];
         if left > 1 && field.nodes > 1 && rng.u8(..4) == 0 {
-            at_once.push(Fault::random(field, &mut rng));
+            at_once.push(random(&mut rng));
         }
         left -= at_once.len();
         // Some are over before anybody notices, some outlast an election.
@@ -143,129 +210,38 @@ pub fn schedule(seed: u64, faults: usize, field: Field) -> Vec<Step> {
     steps
 }
 
-/// How often each kind took place.
+/// How often each kind took place, and what became of what clients asked for meanwhile, until it was undone.
 #[derive(Clone, Debug, Default)]
-pub struct Tally(BTreeMap<&'static str, u64>);
+pub struct Tally(BTreeMap<&'static str, (u64, Counts)>);
 
 impl Tally {
-    fn count(&mut self, fault: Fault) {
-        *self.0.entry(fault.name()).or_default() += 1;
+    pub(super) fn count(&mut self, fault: Fault) {
+        self.0.entry(fault.name()).or_default().0 += 1;
+    }
+
+    /// What was asked for while a step took place counts for each of its faults.
+    pub fn add(&mut self, step: &Step, asked: Counts) {
+        for fault in &step.faults {
+            self.0.entry(fault.name()).or_default().1 += asked;
+        }
     }
 
     pub fn total(&self) -> u64 {
-        self.0.values().sum()
+        self.0.values().map(|(count, _)| count).sum()
     }
 
     pub fn table(&self) -> String {
         let mut table = String::new();
-        for (name, count) in &self.0 {
-            let _ = writeln!(table, "  {name:<28}{count:>6}");
+        let _ = writeln!(table, "| fault | times | answered | refused | unknown |");
+        for (name, (count, asked)) in &self.0 {
+            let Counts {
+                done,
+                refused,
+                unknown,
+            } = asked;
+            let _ = writeln!(table, "| {name} | {count} | {done} | {refused} | {unknown} |");
         }
         table
-    }
-}
-
-impl Cluster {
-    /// Carries a step out and undoes it.
-    pub fn suffer(&mut self, step: &Step, seed: u64, tally: &mut Tally) -> Result<()> {
-        std::thread::sleep(step.quiet);
-        for fault in &step.faults {
-            tally.count(*fault);
-            self.begin(*fault, seed).with_context(|| format!("{fault:?}"))?;
-        }
-        std::thread::sleep(step.lasts);
-        self.heal()
-    }
-
-    fn begin(&mut self, fault: Fault, seed: u64) -> Result<()> {
-        let others = |node: usize| (0..self.nodes.len()).filter(move |other| *other != node);
-        let network = || self.network.as_ref().context("no network to cut");
-        match fault {
-            Fault::Kill(node) => self.nodes[node].kill()?,
-            Fault::KillAll => self.nodes.iter_mut().try_for_each(super::node::Node::kill)?,
-            // One that stands still does not end by itself.
-            Fault::Stop(node) => self.nodes[node].stop()?,
-            Fault::Roll => {
-                for node in 0..self.nodes.len() {
-                    self.nodes[node].stop()?;
-                    self.nodes[node].start_unless_failed()?;
-                    std::thread::sleep(BETWEEN_RESTARTS);
-                }
-            }
-            Fault::Stall(node) => self.nodes[node].stall()?,
-            Fault::FailDisk(node) => self.nodes[node].fail_disk()?,
-            Fault::Move(shard) => {
-                if let Err(error) = self.move_replica(shard) {
-                    eprintln!("{error:#}");
-                }
-            }
-            Fault::Pause(node) => self.nodes[node].pause()?,
-            Fault::Isolate(node) => {
-                for other in others(node) {
-                    network()?.cut(node, other)?;
-                    network()?.cut(other, node)?;
-                }
-            }
-            Fault::Mute(node) => others(node).try_for_each(|other| network()?.cut(node, other))?,
-            Fault::Deafen(node) => others(node).try_for_each(|other| network()?.cut(other, node))?,
-            Fault::Part(one, other) => {
-                network()?.cut(one, other)?;
-                network()?.cut(other, one)?;
-            }
-            Fault::PartOneWay(from, to) => network()?.cut(from, to)?,
-            Fault::Lossy(node) => {
-                for other in others(node) {
-                    network()?.make_lossy(node, other, seed ^ other as u64);
-                }
-            }
-            Fault::Slow(node) => network()?.make_slow(node, 400)?,
-            // It leads it already, or another fault is in the way: then it stays where it is.
-            Fault::HandOver(shard, node) => {
-                let (shard, to) = (shard.to_string(), (node + 1).to_string());
-                let words = ["--timeout", "3s", "transfer-leader", &shard, "--to", &to];
-                if let Err(error) = self.administer(&words) {
-                    eprintln!("{error:#}");
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// One of those that hold it gives it to one that does not.
-    fn move_replica(&self, shard: usize) -> Result<()> {
-        let status = self.administer(&["status", "-o", "json"])?;
-        let row = format!(r#""shard": {shard},\s*"term": \d+,\s*"voters": \[([\d,\s]*)\]"#);
-        let found = Regex::new(&row)?.captures(&status).context("no such shard")?;
-        let voters = found[1].split(',').map(|id| id.trim().parse::<usize>());
-        let voters: Vec<usize> = voters.collect::<Result<_, _>>()?;
-        let stranger = (1..=self.nodes.len()).find(|id| !voters.contains(id));
-        let stranger = stranger.context("all nodes hold it")?.to_string();
-        let mut last = Ok(());
-        // Who leads it does not leave it.
-        for voter in voters {
-            let words = ["change-replicas", &shard.to_string(), "--add", &stranger];
-            let rest = ["--remove", &voter.to_string(), "--catch-up", "5s"];
-            last = self.administer(&[&words[..], &rest[..]].concat()).map(drop);
-            if last.is_ok() {
-                break;
-            }
-        }
-        last
-    }
-
-    /// Nothing is wrong any more, as far as that is ours; who ended by itself is an error.
-    pub fn heal(&mut self) -> Result<()> {
-        if let Some(network) = &self.network {
-            network.mend()?;
-        }
-        for node in &mut self.nodes {
-            node.resume()?;
-            node.end_failing()?;
-            if !node.is_there() {
-                node.start_unless_failed()?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -279,15 +255,17 @@ mod tests {
             nodes: 5,
             has_network: true,
             shards: 6,
+            has_disks: true,
+            has_clocks: true,
         };
-        let steps = schedule(7, 400, field);
-        assert_eq!(steps, schedule(7, 400, field));
+        let steps = schedule(7, 600, field);
+        assert_eq!(steps, schedule(7, 600, field));
         let faults: Vec<Fault> = steps.into_iter().flat_map(|step| step.faults).collect();
-        assert_eq!(faults.len(), 400);
+        assert_eq!(faults.len(), 600);
         let mut names: Vec<&str> = faults.iter().map(|fault| fault.name()).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 16, "{names:?}");
+        assert_eq!(names.len(), if CLOCKS_CAN_BE_SET { 21 } else { 19 }, "{names:?}");
         let is_of_two = |fault: &Fault| match fault {
             Fault::Part(one, other) | Fault::PartOneWay(one, other) => one != other,
             _ => true,
@@ -297,8 +275,10 @@ mod tests {
             nodes: 1,
             has_network: false,
             shards: 0,
+            has_disks: false,
+            has_clocks: false,
         };
-        let alone = schedule(7, 400, alone);
+        let alone = schedule(7, 600, alone);
         let is_of_one = |fault: &Fault| {
             use Fault::{FailDisk, Kill, Pause, Stall, Stop};
             matches!(fault, Kill(0) | Stop(0) | Pause(0) | Stall(0) | FailDisk(0))

@@ -3,9 +3,12 @@
 //! others still has its clients, which is when it could answer them wrongly.
 
 pub mod faults;
+pub mod growth;
 pub mod network;
 pub mod node;
+pub mod replicas;
 pub mod seeker;
+mod suffer;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -35,6 +38,8 @@ pub struct Plan {
     pub nodes: usize,
     pub shards: usize,
     pub durability: &'static str,
+    /// Each node has a disk of its own, of this size.
+    pub disk_bytes: Option<u64>,
 }
 
 pub struct Cluster {
@@ -74,7 +79,16 @@ impl Cluster {
             let prefix = cluster.network.as_ref().map(|network| network.prefix(number));
             let address = cluster.address(number);
             let flags = cluster.flags(address);
-            let mut node = Node::new(home, prefix.unwrap_or_default(), address, flags);
+            let mut node = Node::new(
+                number as u64 + 1,
+                home,
+                prefix.unwrap_or_default(),
+                address,
+                flags,
+            );
+            if let Some(bytes) = plan.disk_bytes {
+                node = node.with_disk(bytes)?;
+            }
             node.start()?;
             cluster.nodes.push(node);
         }

@@ -1,6 +1,7 @@
 //! One node: a process that is started, ended, stopped for a while and started again over what it kept.
 
 use std::fs::File;
+use std::io::Write;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::clocks::Clocks;
+use crate::disk::Disk;
 use crate::server::{Kind, binary};
 use crate::tracer::{self, Frozen};
 
@@ -17,6 +20,16 @@ pub struct Node {
     /// What runs it where it belongs.
     prefix: Vec<String>,
     pub address: Ipv4Addr,
+    /// Which node of its cluster it is.
+    pub id: u64,
+    /// It has a disk of its own, which can be filled.
+    disk: Option<Disk>,
+    /// Its clocks, if they were changed.
+    clocks: Option<Clocks>,
+    /// It was told to give its leaderships away.
+    pub(super) is_drained: bool,
+    /// It lost what it kept, and nobody has taken its place.
+    pub(super) is_lost: bool,
     flags: Vec<String>,
     /// It was stopped by a signal, and lives.
     is_paused: bool,
@@ -30,20 +43,38 @@ const END_PATIENCE: Duration = Duration::from_secs(30);
 /// As in sysexits.h: an error of input or output.
 const EXIT_IO: i32 = 74;
 const LOG_WRITER: &str = "log-writer";
+/// Two nodes apart by a hundredth, in millionths: what a lease allows for.
+const DRIFT: i64 = 5_000;
+const BALLAST: &str = "ballast";
 const WORDS_MAX: usize = 3000;
 
 impl Node {
-    pub fn new(home: PathBuf, prefix: Vec<String>, address: Ipv4Addr, flags: Vec<String>) -> Node {
+    pub fn new(id: u64, home: PathBuf, prefix: Vec<String>, address: Ipv4Addr, flags: Vec<String>) -> Node {
         Node {
             child: None,
             home,
             prefix,
             address,
+            id,
+            disk: None,
+            clocks: None,
+            is_drained: false,
+            is_lost: false,
             flags,
             is_paused: false,
             stalled: None,
             is_failing: false,
         }
+    }
+
+    /// Its data lies on a disk of that size from its first start on.
+    pub fn with_disk(mut self, bytes: u64) -> Result<Node> {
+        let data = self.home.join("data");
+        std::fs::create_dir_all(&data)?;
+        let disk = Disk::new(bytes, &data)?;
+        self.prefix.extend(disk.prefix());
+        self.disk = Some(disk);
+        Ok(self)
     }
 
     pub fn start(&mut self) -> Result<()> {
@@ -71,6 +102,7 @@ impl Node {
             .context("start a node")?;
         self.child = Some(child);
         self.is_paused = false;
+        self.clocks = None;
         Ok(())
     }
 
@@ -176,6 +208,75 @@ impl Node {
     #[cfg(not(target_arch = "x86_64"))]
     pub fn fail_disk(&mut self) -> Result<()> {
         self.kill()
+    }
+
+    /// Its wall clock jumps.
+    pub fn step_clock(&mut self, seconds: i64) -> Result<()> {
+        self.with_clocks(|clocks| clocks.step(seconds))
+    }
+
+    /// The clock of its leases runs faster or slower.
+    pub fn drift(&mut self, is_fast: bool) -> Result<()> {
+        self.with_clocks(|clocks| clocks.drift(if is_fast { DRIFT } else { -DRIFT }))
+    }
+
+    fn with_clocks(&mut self, change: impl FnOnce(&mut Clocks) -> Result<()>) -> Result<()> {
+        self.resume()?;
+        let Some(pid) = self.pid().filter(|_| self.is_there()) else {
+            return Ok(());
+        };
+        let clocks = match self.clocks.take() {
+            Some(clocks) => clocks,
+            None => Clocks::of(pid)?,
+        };
+        change(self.clocks.insert(clocks))
+    }
+
+    /// Its disk takes nothing more, to the last page.
+    pub fn fill_disk(&mut self) -> Result<()> {
+        let mut file = File::options()
+            .append(true)
+            .create(true)
+            .open(self.data().join(BALLAST))?;
+        for size in [1 << 20, 64 << 10, 4 << 10] {
+            while file.write_all(&vec![1; size]).is_ok() {}
+        }
+        Ok(())
+    }
+
+    /// The disk has room again.
+    pub fn empty_disk(&mut self) -> Result<()> {
+        let ballast = self.data().join(BALLAST);
+        if self.disk.is_some() && ballast.exists() {
+            std::fs::remove_file(ballast)?;
+        }
+        Ok(())
+    }
+
+    /// Ends it, and all that it kept is gone.
+    pub fn lose(&mut self) -> Result<()> {
+        self.kill()?;
+        self.is_lost = true;
+        for entry in std::fs::read_dir(self.data())?.flatten() {
+            match entry.file_type()?.is_dir() {
+                true => std::fs::remove_dir_all(entry.path())?,
+                false => std::fs::remove_file(entry.path())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Where it keeps its data; inside of its own disk, where it has one.
+    pub fn data(&self) -> PathBuf {
+        let data = self.home.join("data");
+        match &self.disk {
+            None => data,
+            Some(disk) => disk.seen(&data),
+        }
+    }
+
+    pub fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
     }
 
     pub fn resume(&mut self) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::register::said;
-use super::{History, Object, Worker, number, read};
+use super::{History, Object, Time, Worker, number, read};
 use crate::linear::counter::{Action, check};
 use crate::linear::history::Outcome;
 use crate::resp::Value;
@@ -54,7 +54,7 @@ impl Object for Counter {
         self.history.has_had_enough()
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, _time: Time) -> Result<(), String> {
         said(check(&self.history.ops()))
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{History, Object, Worker, items, number, read};
+use super::{History, Object, Time, Worker, items, number, read};
 use crate::linear::history::Outcome;
 use crate::linear::list::{Action, check};
 use crate::resp::Value;
@@ -62,7 +62,7 @@ impl Object for List {
         self.history.has_had_enough()
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, _time: Time) -> Result<(), String> {
         check(&self.history.ops())
     }
 

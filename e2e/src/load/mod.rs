@@ -4,6 +4,7 @@
 //! An object is a key (or a few of one slot) with a short life: searches stay short, and what was acknowledged is looked at again some
 //! faults later, before it is judged.
 
+pub mod bulk;
 mod counter;
 mod idem;
 mod limit;
@@ -15,6 +16,7 @@ mod transfer;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::net::SocketAddr;
+use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -34,7 +36,7 @@ trait Object: Send + Sync {
     fn look(&self, worker: &mut Worker) -> bool;
     fn has_had_enough(&self) -> bool;
     /// The rules.
-    fn check(&self) -> Result<(), String>;
+    fn check(&self, time: Time) -> Result<(), String>;
     fn text(&self) -> String;
 }
 
@@ -49,6 +51,13 @@ const MAKERS: [Maker; 6] = [
     idem::new,
     limit::new,
 ];
+
+/// Whether the wall clocks of the servers go as ours does. Where they do not, what is promised by time is not asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Time {
+    Ours,
+    Stepped,
+}
 
 /// Objects of each kind that are worked on at once.
 const OF_EACH: usize = 2;
@@ -71,6 +80,7 @@ struct Shared {
     is_over: AtomicBool,
     next: AtomicU64,
     seed: u64,
+    time: Time,
     active: Vec<Mutex<Arc<dyn Object>>>,
     kept: Mutex<VecDeque<Arc<dyn Object>>>,
     report: Mutex<Report>,
@@ -96,9 +106,9 @@ impl Shared {
     fn note(&self, outcome: Outcome) {
         let mut report = lock(&self.report);
         match outcome {
-            Outcome::Done => report.done += 1,
-            Outcome::Refused => report.refused += 1,
-            Outcome::Unknown => report.unknown += 1,
+            Outcome::Done => report.asked.done += 1,
+            Outcome::Refused => report.asked.refused += 1,
+            Outcome::Unknown => report.asked.unknown += 1,
         }
         drop(report);
         if outcome == Outcome::Done {
@@ -200,6 +210,33 @@ impl<A: Clone + Debug> History<A> {
     }
 }
 
+/// What became of what clients asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub done: u64,
+    pub refused: u64,
+    pub unknown: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.done += other.done;
+        self.refused += other.refused;
+        self.unknown += other.unknown;
+    }
+}
+
+impl Counts {
+    /// What came since then.
+    pub fn since(self, before: Counts) -> Counts {
+        Counts {
+            done: self.done - before.done,
+            refused: self.refused - before.refused,
+            unknown: self.unknown - before.unknown,
+        }
+    }
+}
+
 /// The clients, while they are at work.
 pub struct Load {
     shared: Arc<Shared>,
@@ -208,12 +245,13 @@ pub struct Load {
 }
 
 impl Load {
-    pub fn start(doors: &[SocketAddr], clients: u32, seed: u64) -> Load {
+    pub fn start(doors: &[SocketAddr], clients: u32, seed: u64, time: Time) -> Load {
         let mut shared = Shared {
             begun: Instant::now(),
             is_over: AtomicBool::new(false),
             next: AtomicU64::new(0),
             seed,
+            time,
             active: Vec::new(),
             kept: Mutex::new(VecDeque::new()),
             report: Mutex::new(Report::default()),
@@ -235,6 +273,10 @@ impl Load {
             workers,
             checker,
         }
+    }
+
+    pub fn counts(&self) -> Counts {
+        lock(&self.shared.report).asked
     }
 
     /// Violations so far.
@@ -280,20 +322,22 @@ fn check_kept(mut worker: Worker) {
     }
 }
 
+const SILENCE: &str = "nobody answers a reading";
+
 fn judge(worker: &mut Worker, object: &Arc<dyn Object>) {
     // What is lost for one is lost for others.
-    let is_first = lock(&worker.shared.report).odd.is_empty();
+    let is_first = !lock(&worker.shared.report).odd.contains_key(SILENCE);
     let patience = Duration::from_secs(if is_first { 60 } else { 3 });
     let deadline = Instant::now() + patience;
     while !object.look(worker) {
         if Instant::now() > deadline {
-            worker.odd(object.key(), "nobody answers a reading");
+            worker.odd(object.key(), SILENCE);
             break;
         }
         std::thread::sleep(Duration::from_millis(50));
     }
     // Those who still work on it were there before that.
-    let checked = object.check();
+    let checked = object.check(worker.shared.time);
     let mut report = lock(&worker.shared.report);
     report.objects += 1;
     if let Err(what) = checked {

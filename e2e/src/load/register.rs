@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{History, Object, Worker, is_ok, items, number, read};
+use super::{History, Object, Time, Worker, is_ok, items, number, read};
 use crate::cluster::seeker::Answer;
 use crate::linear::history::Outcome;
 use crate::linear::register::{Action, check};
@@ -109,7 +109,7 @@ impl Object for Register {
         self.history.has_had_enough()
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, _time: Time) -> Result<(), String> {
         said(check(&self.history.ops()))
     }
 

@@ -5,11 +5,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::Counts;
+
 #[derive(Debug, Default)]
 pub struct Report {
-    pub done: u64,
-    pub refused: u64,
-    pub unknown: u64,
+    pub asked: Counts,
     /// Objects whose history was judged.
     pub objects: u64,
     pub violations: Vec<Violation>,
@@ -59,9 +59,9 @@ impl fmt::Display for Report {
             f,
             "{} operations answered, {} refused, {} of unknown outcome, on {} objects in {:.0} s; \
              nobody was answered for {:.1} s at the most",
-            self.done,
-            self.refused,
-            self.unknown,
+            self.asked.done,
+            self.asked.refused,
+            self.asked.unknown,
             self.objects,
             self.lasted.as_secs_f64(),
             self.silent.as_secs_f64()

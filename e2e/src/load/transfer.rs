@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::register::said;
-use super::{History, Object, Worker, items, number, read};
+use super::{History, Object, Time, Worker, items, number, read};
 use crate::linear::history::Outcome;
 use crate::linear::transfer::{Action, check};
 use crate::resp::Value;
@@ -82,7 +82,7 @@ impl Object for Pair {
         self.history.has_had_enough()
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, _time: Time) -> Result<(), String> {
         said(check(&self.history.ops()))
     }
 

@@ -7,6 +7,7 @@ mod crash;
 mod differential;
 mod durable;
 mod every_command;
+mod followers;
 mod linearizable;
 mod listening;
 mod routed;

@@ -2,7 +2,7 @@
 
 use ruvio_e2e::cluster::faults::{Fault, Step, Tally};
 use ruvio_e2e::cluster::{Cluster, Kind, Plan};
-use ruvio_e2e::load::{Load, Report};
+use ruvio_e2e::load::{Load, Report, Time};
 use std::time::Duration;
 
 const SEED: u64 = 1;
@@ -13,9 +13,10 @@ fn found(nodes: usize, faults: &[Fault]) -> Report {
         nodes,
         shards: 2,
         durability: "memory",
+        disk_bytes: None,
     };
     let mut cluster = Cluster::start(&plan).expect("a cluster");
-    let load = Load::start(&cluster.doors(), super::CLIENTS, SEED);
+    let load = Load::start(&cluster.doors(), super::CLIENTS, SEED, Time::Ours);
     let step = Step {
         quiet: Duration::from_millis(1500),
         faults: faults.to_vec(),
