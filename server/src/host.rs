@@ -13,7 +13,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use ruvio_core::engine::{
     CpuTimes, Host, ImageRuns, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts,
 };
-use ruvio_core::options::Durability;
+use ruvio_core::options::{Durability, Options};
+use ruvio_server::tls;
 use ruvio_server::wal::{SyncMode, Watch};
 use tikv_jemalloc_ctl::thread::{ThreadLocal, allocatedp, deallocatedp};
 use tokio::sync::Notify;
@@ -38,6 +39,8 @@ pub struct Node {
     pub runs: Runs,
     /// At its end the node is to have an image of everything.
     pub ends_with_image: AtomicBool,
+    /// Where it is spoken.
+    pub tls: OnceLock<Arc<tls::Tls>>,
     /// Who loads, where the node keeps its data.
     pub keeper: OnceLock<SyncSender<Request>>,
 }
@@ -63,6 +66,7 @@ impl Node {
             syncs_always: AtomicBool::new(false),
             runs: Runs::default(),
             ends_with_image: AtomicBool::new(false),
+            tls: OnceLock::new(),
             keeper: OnceLock::new(),
         }
     }
@@ -167,6 +171,15 @@ impl Host for Process {
 
     fn set_log_level(&self, level: &str) {
         crate::logging::set_level(level);
+    }
+
+    fn set_tls(&self, options: &Options) -> Result<(), String> {
+        let Some(tls) = self.node.tls.get() else {
+            return Ok(());
+        };
+        let settings = tls::Settings::read(options).map_err(|fault| fault.to_string())?;
+        let applied = settings.map_or(Ok(()), |settings| tls.apply(settings));
+        applied.map_err(|fault| fault.to_string())
     }
 
     fn clock_us(&self) -> u64 {

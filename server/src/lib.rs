@@ -5,4 +5,5 @@ pub mod datadir;
 pub mod image;
 pub mod raft;
 pub mod replica;
+pub mod tls;
 pub mod wal;

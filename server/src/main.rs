@@ -28,6 +28,7 @@ use ruvio_core::options::{Durability, Id, Options};
 use ruvio_server::admin::{self, Guard};
 use ruvio_server::datadir::Refusal;
 use ruvio_server::image::ImageError;
+use ruvio_server::tls::{self, Tls};
 use ruvio_server::wal::{self, disk::Folder};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -102,15 +103,20 @@ fn run() -> anyhow::Result<()> {
     make_room_for_clients(&mut options)?;
     let ends = EndSignals::watch()?;
     let claim = claim(&options)?;
+    let tls = start_tls(&options)?;
     let listeners = bind(&options)?;
     let member = claim.as_ref().and_then(Claim::membership);
     let leaver = member.clone();
     let admin = member.map(|member| Ok::<_, anyhow::Error>((member, administration::bind(&options)?)));
     let admin = admin.transpose()?;
     let node = Arc::new(describe(&listeners)?);
+    if let Some(tls) = &tls {
+        // Nobody has put one there before.
+        let _ = node.tls.set(Arc::clone(tls));
+    }
     let pid_file = write_pid_file(&options);
 
-    let owners = owners::start(&options, listeners, &node, claim.is_some())?;
+    let owners = owners::start(&options, listeners, &node, claim.is_some(), tls.as_ref())?;
     let keep = |claim| {
         Keeper::start(
             claim,
@@ -166,6 +172,16 @@ fn claim(options: &Options) -> anyhow::Result<Option<Claim>> {
     Ok(Some(Claim::Member(claimed, Arc::new(Membership::new(options)?))))
 }
 
+/// Reads the certificates, and has new ones taken in. `None`: no TLS is wanted.
+fn start_tls(options: &Options) -> anyhow::Result<Option<Arc<Tls>>> {
+    let Some(settings) = tls::Settings::read(options)? else {
+        return Ok(None);
+    };
+    let tls = Arc::new(Tls::new(settings)?);
+    tls.watch().context("cannot start the thread that watches certificates")?;
+    Ok(Some(tls))
+}
+
 /// Prints the log of a data directory, or of the folder of segments itself.
 fn dump_log(directory: &Path) -> anyhow::Result<()> {
     let inside = directory.join("wal");
@@ -202,10 +218,22 @@ fn bind(options: &Options) -> anyhow::Result<Vec<Listener>> {
     let backlog = i32::try_from(options.number(Id::TcpBacklog)).unwrap_or(i32::MAX);
     let is_member = options.flag(Id::ClusterEnabled);
     let door = if is_member { Door::Cluster } else { Door::default() };
-    let mut listeners = bind_port(options, options.port(), door, backlog)?;
-    let routed = options.number(Id::RoutedPort) as u16;
-    if is_member && routed != 0 {
-        listeners.extend(bind_port(options, routed, Door::Routed, backlog)?);
+    let port = |id| options.number(id) as u16;
+    let mut listeners = Vec::new();
+    if options.port() != 0 || port(Id::TlsPort) == 0 {
+        listeners.extend(bind_port(options, options.port(), (door, false), backlog)?);
+    }
+    let mut further = vec![(Id::TlsPort, door, true)];
+    if is_member {
+        further.extend([
+            (Id::RoutedPort, Door::Routed, false),
+            (Id::RoutedTlsPort, Door::Routed, true),
+        ]);
+    }
+    for (id, door, is_tls) in further {
+        if port(id) != 0 {
+            listeners.extend(bind_port(options, port(id), (door, is_tls), backlog)?);
+        }
     }
     anyhow::ensure!(
         !listeners.is_empty(),
@@ -223,7 +251,12 @@ fn bind(options: &Options) -> anyhow::Result<Vec<Listener>> {
 }
 
 /// Listens on a port of every address. Port 0 takes a free one, the same on all.
-fn bind_port(options: &Options, port: u16, door: Door, backlog: i32) -> anyhow::Result<Vec<Listener>> {
+fn bind_port(
+    options: &Options,
+    port: u16,
+    (door, is_tls): (Door, bool),
+    backlog: i32,
+) -> anyhow::Result<Vec<Listener>> {
     let mut listeners: Vec<Listener> = Vec::new();
     for mut address in config::addresses(options, port)? {
         if let (0, Some(port)) = (address.socket.port(), listeners.first().and_then(port_of)) {
@@ -233,8 +266,8 @@ fn bind_port(options: &Options, port: u16, door: Door, backlog: i32) -> anyhow::
             Listener::check_free(address.socket).and_then(|()| Listener::bind(address.socket, backlog));
         match bound {
             Ok(listener) => {
-                tracing::info!(address = %listener.local, "listening");
-                listeners.push(listener.with_door(door));
+                tracing::info!(address = %listener.local, is_tls, "listening");
+                listeners.push(listener.with_door(door, is_tls));
             }
             Err(error) if address.optional && is_missing(&error) => {
                 tracing::info!(address = %address.socket, %error, "not listening");
@@ -249,6 +282,13 @@ fn bind_port(options: &Options, port: u16, door: Door, backlog: i32) -> anyhow::
         }
     }
     Ok(listeners)
+}
+
+fn address_of(listener: &Listener) -> Option<String> {
+    match &listener.local {
+        Local::Tcp(address) => Some(address.ip().to_string()),
+        Local::Unix(_) => None,
+    }
 }
 
 fn port_of(listener: &Listener) -> Option<u16> {
@@ -269,14 +309,20 @@ fn is_missing(error: &std::io::Error) -> bool {
 
 fn describe(listeners: &[Listener]) -> anyhow::Result<Node> {
     let port = listeners.first().and_then(port_of).unwrap_or(0);
-    let (mut bound, mut lines) = (Vec::new(), Vec::new());
-    for listener in listeners {
-        match &listener.local {
-            Local::Tcp(address) => bound.push(address.ip().to_string()),
+    let mut lines: Vec<String> = Vec::new();
+    // All addresses of a port stand together.
+    for group in listeners.chunk_by(|one, next| port_of(one) == port_of(next)) {
+        let bound: Vec<String> = group.iter().filter_map(address_of).collect();
+        match &group[0].local {
+            Local::Tcp(address) => lines.push(format!(
+                "name={},bind={},port={}",
+                if group[0].is_tls { "tls" } else { "tcp" },
+                bound.join(",bind="),
+                address.port()
+            )),
             Local::Unix(path) => lines.push(format!("name=unix,bind={path}")),
         }
     }
-    lines.insert(0, format!("name=tcp,bind={},port={port}", bound.join(",bind=")));
     let run_id = format!("{:016x}{:016x}{:08x}", entropy()?, entropy()?, entropy()? as u32);
     Ok(Node::new(port, lines, run_id))
 }

@@ -9,6 +9,7 @@ use ruvio_core::cluster::Table;
 use ruvio_core::engine::{Engine, Topology};
 use ruvio_core::keyspace::Shard;
 use ruvio_core::options::{Id, Options};
+use ruvio_server::tls::Tls;
 
 use super::entropy;
 use super::host::{Node, Process};
@@ -44,6 +45,7 @@ pub fn start(
     listeners: Vec<Listener>,
     node: &Arc<Node>,
     keeps: bool,
+    tls: Option<&Arc<Tls>>,
 ) -> anyhow::Result<Owners> {
     let topology = topology(options);
     let inboxes: Vec<Arc<Inbox>> = (0..topology.owners)
@@ -79,6 +81,7 @@ pub fn start(
             node: Arc::clone(node),
             stop: Arc::clone(&stop),
             token: token.clone(),
+            tls: tls.cloned(),
             keeps,
         };
         let thread = std::thread::Builder::new().name(format!("owner-{me}"));
@@ -157,6 +160,7 @@ struct Place {
     stop: Arc<Stop>,
     /// Of the cluster.
     token: Option<Arc<[u8]>>,
+    tls: Option<Arc<Tls>>,
     /// What was written before is loaded, and what is written now is logged.
     keeps: bool,
 }
@@ -178,7 +182,9 @@ impl Place {
         let _ = configured.send(result);
         if fine {
             let _ends = EndsNode(node);
-            Owner::new(engine, self.listeners, self.inboxes, self.board, self.keeps).run(&self.stop)?;
+            Owner::new(engine, self.listeners, self.inboxes, self.board, self.keeps)
+                .with_tls(self.tls)
+                .run(&self.stop)?;
         }
         Ok(())
     }

@@ -106,6 +106,10 @@ impl Owner {
                 continue;
             };
             connection.shrink_input();
+            if connection.is_late() {
+                self.abandon(index);
+                continue;
+            }
             let (client, hold) = (connection.client, connection.hold);
             let traffic = connection.traffic();
             let has_output = connection.output_memory() > 0;

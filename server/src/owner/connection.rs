@@ -1,7 +1,8 @@
 //! One client's socket: bytes in, bytes out, and how much of either is waiting.
 //!
 //! Invariants: what is received is either executed in its turn or kept in `input`; what could not be sent
-//! is kept in `pending`, in order. Both are counted in real bytes. Knows nothing of commands.
+//! is kept in `pending`, in order. Both are counted in real bytes. Knows nothing of commands. By TLS the bytes are the
+//! same; what stands between them and the socket is `tls`.
 
 use std::os::fd::OwnedFd;
 
@@ -9,6 +10,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use ruvio_core::engine::session::{ClientId, Moved, Traffic};
 use ruvio_core::resp::Decoder;
+use ruvio_server::tls::Session;
 
 use super::answers::Answers;
 
@@ -39,6 +41,9 @@ pub struct Connection {
     pending: Vec<u8>,
     /// How much of `pending` is sent.
     sent: usize,
+    tls: Option<Box<Session>>,
+    /// By TLS, what was sent as far as `pending` knows, and the socket has not taken. As it is sent.
+    backlog: usize,
     /// What is told, before closing, about bytes that are no request; empty: nothing.
     pub fault: Option<Vec<u8>>,
     pub hold: Hold,
@@ -75,10 +80,12 @@ pub enum Received {
 }
 
 impl Connection {
-    pub fn new(fd: OwnedFd, client: ClientId) -> Self {
+    pub fn new(fd: OwnedFd, client: ClientId, tls: Option<Session>) -> Self {
         Self {
             fd,
             client,
+            tls: tls.map(Box::new),
+            backlog: 0,
             input: Vec::new(),
             decoder: Decoder::new(),
             lacking: 0,
@@ -103,6 +110,9 @@ impl Connection {
 
     /// One read. A short one has drained the socket: the edge will come again.
     pub fn receive(&mut self, into: &mut [u8]) -> Received {
+        if self.tls.is_some() {
+            return self.receive_by_tls(into);
+        }
         let wanted = into.len();
         let got = rustix::net::recv(&self.fd, into, RecvFlags::empty());
         self.note_read(got.map(|(count, _)| count), wanted)
@@ -129,6 +139,19 @@ impl Connection {
     /// more than a few times what it has sent.
     pub fn receive_input(&mut self) -> Received {
         let room = self.room(self.input.len());
+        if self.tls.is_some() {
+            let held = self.input.len();
+            self.input.resize(held + room, 0);
+            let mut input = std::mem::take(&mut self.input);
+            let received = self.receive_by_tls(&mut input[held..]);
+            let count = match received {
+                Received::Bytes(count) => count,
+                Received::Empty | Received::Closed => 0,
+            };
+            input.truncate(held + count);
+            self.input = input;
+            return received;
+        }
         if self.lacking == room {
             // Exactly, so that nothing behind the request is read with it and has to be moved to the front.
             self.input.reserve_exact(room);
@@ -140,6 +163,32 @@ impl Connection {
         let spare = rustix::buffer::spare_capacity(&mut self.input);
         let got = rustix::net::recv(&self.fd, spare, RecvFlags::empty());
         self.note_read(got.map(|(count, _)| count), wanted)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn receive_by_tls(&mut self, into: &mut [u8]) -> Received {
+        let Some(tls) = &mut self.tls else {
+            return Received::Closed;
+        };
+        let got = tls.receive(&self.fd, into);
+        self.backlog = tls.backlog();
+        self.moved.reads += 1;
+        match got {
+            Ok(got) if got.ended => Received::Closed,
+            Ok(got) => {
+                self.moved.bytes_in += got.bytes as u64;
+                self.readable = got.more || self.peer_done;
+                match got.bytes {
+                    0 => Received::Empty,
+                    count => Received::Bytes(count),
+                }
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a connection by TLS ends");
+                Received::Closed
+            }
+        }
     }
 
     /// Keeps the start of a request that was read elsewhere, with room for the rest of it.
@@ -161,6 +210,8 @@ impl Connection {
         self.answers.forget();
         self.pending = Vec::new();
         self.sent = 0;
+        // It cannot be taken back, but nobody waits for it.
+        self.backlog = 0;
     }
 
     /// Sends, or keeps what the socket does not take now. `false`: the peer is gone.
@@ -197,6 +248,9 @@ impl Connection {
 
     /// Sends what is pending, as far as it goes. `false`: the peer is gone.
     pub fn flush(&mut self) -> bool {
+        if self.backlog > 0 && self.write(&[]).is_none() {
+            return false;
+        }
         while self.sent < self.pending.len() {
             let pending = std::mem::take(&mut self.pending);
             let result = self.write(&pending[self.sent..]);
@@ -222,6 +276,9 @@ impl Connection {
 
     fn write(&mut self, bytes: &[u8]) -> Option<usize> {
         self.moved.writes += 1;
+        if self.tls.is_some() {
+            return self.write_by_tls(bytes);
+        }
         match rustix::net::send(&self.fd, bytes, SendFlags::NOSIGNAL) {
             Ok(count) => {
                 self.moved.bytes_out += count as u64;
@@ -229,6 +286,29 @@ impl Connection {
             }
             Err(Errno::AGAIN | Errno::INTR) => Some(0),
             Err(_) => None,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_by_tls(&mut self, bytes: &[u8]) -> Option<usize> {
+        let tls = self.tls.as_mut()?;
+        let sent = tls.send(&self.fd, bytes);
+        self.backlog = tls.backlog();
+        let count = sent.ok()?;
+        self.moved.bytes_out += count as u64;
+        Some(count)
+    }
+
+    /// It takes too long to show who it is.
+    pub fn is_late(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.is_late())
+    }
+
+    /// Before it is closed: by TLS the client is told so, and can tell that from a cut.
+    pub fn part(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            tls.end(&self.fd);
         }
     }
 
@@ -270,14 +350,14 @@ impl Connection {
 
     /// Bytes of replies that the socket has not taken.
     pub fn unsent(&self) -> usize {
-        self.pending.len() - self.sent
+        self.pending.len() - self.sent + self.backlog
     }
 
     /// Bytes that unread replies really take, with those that wait for others before them.
     pub fn output_memory(&self) -> usize {
         let pending = match self.unsent() {
             0 => 0,
-            _ => self.pending.capacity(),
+            _ => self.pending.capacity() + self.backlog,
         };
         pending + self.answers.held()
     }

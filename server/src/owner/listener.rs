@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::net::SocketFlags;
 use ruvio_core::engine::Door;
+use ruvio_server::tls::Session;
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 
 use super::connection::Connection;
@@ -40,6 +41,7 @@ pub struct Listener {
     pub local: Local,
     /// What a cluster looks like to those who come by it.
     pub door: Door,
+    pub is_tls: bool,
 }
 
 impl Listener {
@@ -54,6 +56,7 @@ impl Listener {
             fd: socket.into(),
             local: Local::Tcp(address),
             door: Door::default(),
+            is_tls: false,
         })
     }
 
@@ -94,24 +97,26 @@ impl Listener {
             fd: socket.into(),
             local: Local::Unix(path.into()),
             door: Door::default(),
+            is_tls: false,
         })
     }
 
     /// The same for another owner.
     pub fn again(&self, backlog: i32) -> io::Result<Self> {
         match &self.local {
-            Local::Tcp(address) => Ok(Self::bind(*address, backlog)?.with_door(self.door)),
+            Local::Tcp(address) => Ok(Self::bind(*address, backlog)?.with_door(self.door, self.is_tls)),
             Local::Unix(_) => Ok(Self {
                 fd: self.fd.try_clone()?,
                 local: self.local.clone(),
                 door: self.door,
+                is_tls: self.is_tls,
             }),
         }
     }
 
     #[must_use]
-    pub fn with_door(self, door: Door) -> Self {
-        Self { door, ..self }
+    pub fn with_door(self, door: Door, is_tls: bool) -> Self {
+        Self { door, is_tls, ..self }
     }
 }
 
@@ -172,18 +177,19 @@ impl Owner {
     fn admit(&mut self, fd: OwnedFd, listener: usize, poller: &Poller) -> io::Result<()> {
         let socket = Socket::from(fd);
         if self.crossing.clients() >= self.engine.world.options.max_clients() {
-            self.engine.world.stats.connections_rejected += 1;
-            let _ = socket.send(b"-ERR max number of clients reached\r\n");
+            self.turn_away(&socket, listener, b"-ERR max number of clients reached\r\n");
             return Ok(());
         }
         let peer = socket.peer_addr().ok().and_then(|a| a.as_socket());
         if self.engine.world.is_protected()
             && peer.is_some_and(|peer| !peer.ip().to_canonical().is_loopback())
         {
-            self.engine.world.stats.connections_rejected += 1;
-            let _ = socket.send(PROTECTED);
+            self.turn_away(&socket, listener, PROTECTED);
             return Ok(());
         }
+        let Ok(tls) = self.begin_tls(listener) else {
+            return Ok(());
+        };
         let (addr, laddr) = match &self.listeners[listener].local {
             Local::Tcp(address) => {
                 self.tune(&socket);
@@ -196,8 +202,9 @@ impl Owner {
         };
         let fd: OwnedFd = socket.into();
         let client = self.engine.connect(addr, laddr, fd.as_raw_fd(), now());
-        self.engine.set_door(client, self.listeners[listener].door, false);
-        let index = self.connections.insert(Connection::new(fd, client));
+        let Listener { door, is_tls, .. } = self.listeners[listener];
+        self.engine.set_door(client, door, is_tls);
+        let index = self.connections.insert(Connection::new(fd, client, tls));
         self.crossing.note_clients(self.connections.len());
         if let Some(connection) = self.connections.get(index)
             && let Err(error) = poller.watch_edges(&connection.fd, u64::from(index))
@@ -206,6 +213,21 @@ impl Owner {
             self.close(index);
         }
         Ok(())
+    }
+
+    /// Whoever speaks TLS would not understand why.
+    fn turn_away(&mut self, socket: &Socket, listener: usize, why: &[u8]) {
+        self.engine.world.stats.connections_rejected += 1;
+        if !self.listeners[listener].is_tls {
+            let _ = socket.send(why);
+        }
+    }
+
+    fn begin_tls(&self, listener: usize) -> io::Result<Option<Session>> {
+        match &self.tls {
+            Some(tls) if self.listeners[listener].is_tls => tls.serve().map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// What only TCP has.

@@ -31,6 +31,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ruvio_core::engine::{Engine, Obstacle};
 use ruvio_core::exec::Now;
+use ruvio_server::tls::Tls;
 
 pub use board::Board;
 use connection::Hold;
@@ -71,6 +72,8 @@ pub struct Owner {
     /// What is known of the cluster, and the version of it that was seen.
     board: Arc<Board>,
     seen_board: u64,
+    /// Where some listeners speak it.
+    tls: Option<Arc<Tls>>,
     /// To other nodes.
     links: Links,
     /// Somebody decides where commands run before they do: there are several shards, or other nodes.
@@ -111,6 +114,7 @@ impl Owner {
             seats: Seats::default(),
             board,
             seen_board: 0,
+            tls: None,
             links: Links::default(),
             routes: engine.world.topology.is_spread(),
             sync_waits: SyncWaits::default(),
@@ -128,6 +132,11 @@ impl Owner {
             accept_again: None,
             is_short: false,
         }
+    }
+
+    #[must_use]
+    pub fn with_tls(self, tls: Option<Arc<Tls>>) -> Self {
+        Self { tls, ..self }
     }
 
     /// Serves until it is asked to stop, which its bell tells.
@@ -235,7 +244,8 @@ impl Owner {
     }
 
     fn close(&mut self, index: u32) {
-        if let Some(connection) = self.connections.remove(index) {
+        if let Some(mut connection) = self.connections.remove(index) {
+            connection.part();
             self.crossing.note_clients(self.connections.len());
             if let Some(session) = self.engine.world.sessions.get_mut(connection.client) {
                 session.traffic = connection.traffic();

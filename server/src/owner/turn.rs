@@ -150,7 +150,8 @@ impl Owner {
                     });
                     at += count;
                 }
-                Received::Empty => continue,
+                // By TLS there may be more all the same.
+                Received::Empty => {}
                 Received::Closed => connection.closing = true,
             }
             if connection.readable || connection.closing {

@@ -46,6 +46,7 @@ pub struct Node {
     pub routed_port: u16,
     /// Zero: there is none.
     pub tls_port: u16,
+    pub routed_tls_port: u16,
     pub peer_port: u16,
     pub admin_port: u16,
     /// It gives its leaderships away and takes none.
@@ -57,7 +58,7 @@ pub struct Node {
 impl Node {
     /// Where a client of the cluster port is sent.
     pub fn port_for(&self, is_tls: bool) -> u16 {
-        if is_tls && self.tls_port != 0 {
+        if self.port == 0 || is_tls && self.tls_port != 0 {
             self.tls_port
         } else {
             self.port

@@ -105,6 +105,7 @@ impl Table {
                 node.port,
                 node.routed_port,
                 node.tls_port,
+                node.routed_tls_port,
                 node.peer_port,
                 node.admin_port,
             ] {

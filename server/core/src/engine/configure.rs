@@ -5,7 +5,7 @@ use super::world::World;
 use crate::error::Error;
 use crate::exec::Now;
 use crate::keyspace::{Classes, Limits, Shard};
-use crate::options::{Id, Options, change};
+use crate::options::{Id, Options, ROWS, change};
 
 impl Engine {
     /// All that is taken before the first client comes has been taken: what `INFO` calls memory at startup.
@@ -79,6 +79,13 @@ impl World {
                     ),
                 ));
             }
+        }
+        if let Some(id) = changed.ids.iter().find(|id| id.is_of_tls())
+            && let Err(why) = self.host.set_tls(&self.options)
+        {
+            self.options = *changed.before;
+            let why = format!("Unable to update TLS configuration. {why}");
+            return Err(change::failed(ROWS[*id as usize].name, &why));
         }
         if changed.ids.contains(&Id::RequirePass) {
             let password = self.options.text(Id::RequirePass).to_vec();

@@ -1,6 +1,6 @@
 //! What the core asks of the process around it. The server answers; tests answer with what they like.
 
-use crate::options::Durability;
+use crate::options::{Durability, Options};
 
 /// Memory of this owner thread, in bytes.
 #[derive(Clone, Copy, Default, Debug)]
@@ -104,6 +104,11 @@ pub trait Host {
 
     /// `debug`, `verbose`, `notice`, `warning` or `nothing`.
     fn set_log_level(&self, _level: &str) {}
+
+    /// TLS is to go by these options from now on, its files read anew. On an error all stays as it was.
+    fn set_tls(&self, _options: &Options) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Stands still: `DEBUG SLEEP`.
     fn sleep_us(&self, _us: u64) {}

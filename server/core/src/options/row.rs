@@ -66,6 +66,14 @@ impl Facts {
     }
 }
 
+impl Id {
+    /// Certificates, and who has to show one.
+    pub fn is_of_tls(self) -> bool {
+        let row = &ROWS[self as usize];
+        row.name.starts_with("tls-") && row.facts.live && row.facts.place == Place::Used
+    }
+}
+
 pub struct Row {
     pub id: Id,
     pub name: &'static str,

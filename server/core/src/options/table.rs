@@ -15,6 +15,8 @@ const fn memory(min: i64, max: i64) -> Kind {
     Kind::Memory { min, max }
 }
 
+const LOCKED_KEY: &str = "keys with a password are not read: store the key without one, and let file permissions guard it";
+
 macro_rules! options {
     ($($id:ident $name:literal $kind:expr, $default:literal, $facts:expr, $summary:literal;)*) => {
         /// An option's place in the table.
@@ -56,13 +58,13 @@ options! {
     Bind "bind" Kind::Words, "127.0.0.1 -::1", FIXED.restated(),
         "Addresses to listen on; one that begins with - may be missing on the machine.";
     Port "port" int(0, 65535), "6379", FIXED.restated(),
-        "The port to listen on; 0 takes a free one, and the log tells which.";
+        "The port to listen on. 0 takes a free one, and the log tells which; beside a tls-port it is none.";
     UnixSocket "unixsocket" Kind::Text, "", FIXED,
         "A Unix socket to listen on as well; a file of that name is replaced.";
     UnixSocketPerm "unixsocketperm" Kind::Octal { min: 0, max: 0o777 }, "0", FIXED,
         "Permissions of the Unix socket; 0 for those of the process.";
-    TlsPort "tls-port" Kind::Only(&["0"], "this version serves no TLS"), "0", FIXED,
-        "The port for TLS.";
+    TlsPort "tls-port" int(0, 65535), "0", FIXED.restated(),
+        "The port that speaks TLS; 0 for none. In a cluster, a cluster port as port is.";
     ProtectedMode "protected-mode" Kind::Flag, "yes", LIVE,
         "Refuse other machines while nobody needs a password.";
     TcpBacklog "tcp-backlog" int(0, i32::MAX as i64), "511", FIXED,
@@ -282,6 +284,8 @@ options! {
         "Whether the node is part of a cluster: its shards are replicated, and a new one waits until ruvioctl or the operator makes it a member.";
     RoutedPort "routed-port" int(0, 65535), "6380", FIXED.ours(),
         "In a cluster, the port that serves all shards to plain clients; 0 for none.";
+    RoutedTlsPort "routed-tls-port" int(0, 65535), "0", FIXED.ours(),
+        "In a cluster, the same by TLS; 0 for none.";
     RoutedTimeout "routed-timeout" int(0, i32::MAX as i64), "5000", LIVE.ours(),
         "In a cluster, how long a command of the routed port waits for somebody to lead its shard, milliseconds.";
     PeerPort "peer-port" int(1, 65535), "7379", FIXED.ours(),
@@ -417,48 +421,49 @@ options! {
         "Connections accepted in one go.";
     MaxNewTlsConnectionsPerCycle "max-new-tls-connections-per-cycle" int(1, 1000), "1", LIVE.kept(),
         "The same for TLS.";
-    TlsCertFile "tls-cert-file" Kind::Text, "", LIVE.kept(),
-        "The certificate for TLS: no TLS is served, see tls-port.";
-    TlsKeyFile "tls-key-file" Kind::Text, "", LIVE.kept(),
+    // TLS: certificates are taken in anew when the files change.
+    TlsCertFile "tls-cert-file" Kind::Text, "", LIVE,
+        "The node's certificate, and those that signed it, in PEM.";
+    TlsKeyFile "tls-key-file" Kind::Text, "", LIVE,
+        "Its key in PEM: PKCS#8, SEC1 or RSA.";
+    TlsKeyFilePass "tls-key-file-pass" Kind::Only(&[""], LOCKED_KEY), "", LIVE.secret(),
+        "The key's password: keys are kept without one.";
+    TlsClientCertFile "tls-client-cert-file" Kind::Text, "", LIVE,
+        "The certificate that the node shows to other nodes; empty for the same one.";
+    TlsClientKeyFile "tls-client-key-file" Kind::Text, "", LIVE,
         "Its key.";
-    TlsKeyFilePass "tls-key-file-pass" Kind::Text, "", LIVE.secret().kept(),
-        "The key's password.";
-    TlsClientCertFile "tls-client-cert-file" Kind::Text, "", LIVE.kept(),
-        "The certificate as a client.";
-    TlsClientKeyFile "tls-client-key-file" Kind::Text, "", LIVE.kept(),
-        "Its key.";
-    TlsClientKeyFilePass "tls-client-key-file-pass" Kind::Text, "", LIVE.secret().kept(),
-        "The key's password.";
+    TlsClientKeyFilePass "tls-client-key-file-pass" Kind::Only(&[""], LOCKED_KEY), "", LIVE.secret(),
+        "That key's password: keys are kept without one.";
     TlsDhParamsFile "tls-dh-params-file" Kind::Text, "", LIVE.kept(),
-        "Parameters for TLS.";
-    TlsCaCertFile "tls-ca-cert-file" Kind::Text, "", LIVE.kept(),
-        "Certificates that clients' are checked against.";
-    TlsCaCertDir "tls-ca-cert-dir" Kind::Text, "", LIVE.kept(),
-        "A folder of them.";
-    TlsProtocols "tls-protocols" Kind::Text, "", LIVE.kept(),
-        "Versions of TLS.";
+        "Parameters of a key exchange that is not used.";
+    TlsCaCertFile "tls-ca-cert-file" Kind::Text, "", LIVE,
+        "The certificates in PEM that those of clients and of other nodes have to be signed by.";
+    TlsCaCertDir "tls-ca-cert-dir" Kind::Text, "", LIVE,
+        "A folder of more of them: all its files are read, whatever their names.";
+    TlsProtocols "tls-protocols" Kind::Text, "", LIVE,
+        "Versions of TLS that are spoken, of TLSv1.2 and TLSv1.3; empty for both.";
     TlsCiphers "tls-ciphers" Kind::Text, "", LIVE.kept(),
-        "Ciphers of TLS 1.2.";
+        "Ciphers of TLS 1.2: always those with forward secrecy and authentication.";
     TlsCiphersuites "tls-ciphersuites" Kind::Text, "", LIVE.kept(),
-        "Ciphers of TLS 1.3.";
-    TlsAuthClients "tls-auth-clients" Kind::Choice(&["no", "yes", "optional"]), "yes", LIVE.kept(),
-        "Whether clients need a certificate.";
-    TlsPreferServerCiphers "tls-prefer-server-ciphers" Kind::Flag, "no", LIVE.kept(),
-        "Whether the server chooses ciphers.";
-    TlsSessionCaching "tls-session-caching" Kind::Flag, "yes", LIVE.kept(),
-        "Whether sessions of TLS are kept.";
-    TlsSessionCacheSize "tls-session-cache-size" int(0, i32::MAX as i64), "20480", LIVE.kept(),
-        "How many.";
+        "Ciphers of TLS 1.3: always all three.";
+    TlsAuthClients "tls-auth-clients" Kind::Choice(&["no", "yes", "optional"]), "yes", LIVE,
+        "Whether clients have to show a certificate; optional: one that is shown has to be good.";
+    TlsPreferServerCiphers "tls-prefer-server-ciphers" Kind::Flag, "no", LIVE,
+        "Whether the server chooses the cipher.";
+    TlsSessionCaching "tls-session-caching" Kind::Flag, "yes", LIVE,
+        "Whether clients that come back have a shorter handshake.";
+    TlsSessionCacheSize "tls-session-cache-size" int(0, i32::MAX as i64), "20480", LIVE,
+        "For how many of them.";
     TlsSessionCacheTimeout "tls-session-cache-timeout" int(0, i32::MAX as i64), "300", LIVE.kept(),
         "For how many seconds.";
-    TlsAuthClientsUser "tls-auth-clients-user" Kind::Choice(&["off", "CN", "URI"]), "off", LIVE.kept(),
+    TlsAuthClientsUser "tls-auth-clients-user" Kind::Only(&["off"], "users log in by AUTH or HELLO, also with a certificate"), "off", LIVE,
         "The part of a certificate that names the user.";
     TlsAutoReloadInterval "tls-auto-reload-interval" int(0, i32::MAX as i64), "0", LIVE.kept(),
-        "Seconds between two looks at the certificate.";
-    TlsCluster "tls-cluster" Kind::Only(&["no"], "this version serves no TLS"), "no", LIVE,
-        "Whether nodes speak TLS among themselves.";
-    TlsReplication "tls-replication" Kind::Only(&["no"], "this version serves no TLS"), "no", LIVE,
-        "Whether nodes speak TLS among themselves.";
+        "Seconds between two looks at the files: always one.";
+    TlsCluster "tls-cluster" Kind::Flag, "no", FIXED.restated(),
+        "Whether nodes speak TLS to each other, and with ruvioctl and the operator: both sides show certificates.";
+    TlsReplication "tls-replication" Kind::Flag, "no", FIXED.restated(),
+        "The same, as other servers call a part of it: yes wants tls-cluster yes.";
     HashSeed "hash-seed" Kind::Text, "", FIXED.kept(),
         "What the order of keys depends on: chosen at random.";
     ImportMode "import-mode" Kind::Only(&["no"], "data comes in by commands like all other"), "no", LIVE,

@@ -1,0 +1,1 @@
+//! TLS with certificates that these tests make.
