@@ -4,6 +4,7 @@
 //! Nothing here uses Ruvio's own crates: the replies are read by a parser of its own, so that a
 //! fault of the server's encoder cannot cancel itself out in the test.
 
+pub mod certificates;
 pub mod client;
 pub mod clocks;
 pub mod cluster;

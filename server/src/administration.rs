@@ -16,6 +16,7 @@ use ruvio_server::admin::common::{self, Member, StoredMembership, VoterSet};
 use ruvio_server::admin::{Control, Founding, RecoverQuorum, Refused, ReplicaChange};
 use ruvio_server::datadir::Identity;
 use ruvio_server::raft::{self, ChangeError, InitializeRefused, ShardStatus, TransferError, placement};
+use ruvio_server::tls::Acceptor;
 use ruvio_server::wal::{LogId, NodeId, ShardId};
 
 use super::replicas::{Invitation, Membership};
@@ -64,6 +65,11 @@ impl Administration {
 
     pub fn token(&self) -> Option<raft::Token> {
         self.membership.token().cloned()
+    }
+
+    /// For those who come to the admin port.
+    pub fn acceptor(&self) -> Acceptor {
+        Acceptor::new(self.membership.tls.clone())
     }
 
     fn identity(&self) -> Option<&Identity> {

@@ -102,8 +102,8 @@ fn run() -> anyhow::Result<()> {
     config::enter_folder(&mut options)?;
     make_room_for_clients(&mut options)?;
     let ends = EndSignals::watch()?;
-    let claim = claim(&options)?;
     let tls = start_tls(&options)?;
+    let claim = claim(&options, tls.as_ref())?;
     let listeners = bind(&options)?;
     let member = claim.as_ref().and_then(Claim::membership);
     let leaver = member.clone();
@@ -157,7 +157,7 @@ fn run() -> anyhow::Result<()> {
 }
 
 /// What the node keeps its data in. `None`: it keeps none.
-fn claim(options: &Options) -> anyhow::Result<Option<Claim>> {
+fn claim(options: &Options, tls: Option<&Arc<Tls>>) -> anyhow::Result<Option<Claim>> {
     if !options.flag(Id::ClusterEnabled) {
         return Ok(Claimed::new(options)?.map(Claim::Alone));
     }
@@ -169,7 +169,8 @@ fn claim(options: &Options) -> anyhow::Result<Option<Claim>> {
         true => Claimed::new(options)?,
         false => None,
     };
-    Ok(Some(Claim::Member(claimed, Arc::new(Membership::new(options)?))))
+    let membership = Membership::new(options, tls.cloned())?;
+    Ok(Some(Claim::Member(claimed, Arc::new(membership))))
 }
 
 /// Reads the certificates, and has new ones taken in. `None`: no TLS is wanted.
@@ -178,7 +179,8 @@ fn start_tls(options: &Options) -> anyhow::Result<Option<Arc<Tls>>> {
         return Ok(None);
     };
     let tls = Arc::new(Tls::new(settings)?);
-    tls.watch().context("cannot start the thread that watches certificates")?;
+    tls.watch()
+        .context("cannot start the thread that watches certificates")?;
     Ok(Some(tls))
 }
 
@@ -367,10 +369,11 @@ impl EndSignals {
 
     /// Takes calls of administration while it waits.
     fn administer(&self, listeners: Vec<TcpListener>, administration: Administration, node: &Arc<Node>) {
-        let guard = Guard::new(administration.token());
+        let acceptor = administration.acceptor();
+        let guard = Guard::new(administration.token(), acceptor.is_tls());
         let (control, node) = (Arc::new(administration), Arc::clone(node));
         self.runtime.spawn(async move {
-            if let Err(error) = admin::serve(listeners, guard, control).await {
+            if let Err(error) = admin::serve(listeners, acceptor, guard, control).await {
                 node.end_with(format!("the admin port serves no longer: {error}"));
             }
         });

@@ -16,6 +16,7 @@ use ruvio_server::datadir::Identity;
 use ruvio_server::image::{Arrivals, Exports, policy};
 use ruvio_server::raft::{self, Held, Images, Received};
 use ruvio_server::replica::Port;
+use ruvio_server::tls::Tls;
 use ruvio_server::wal::{LogId, Reserve, Room, ShardId};
 
 use super::keeper::Request;
@@ -38,6 +39,8 @@ pub struct Membership {
     pub tables: OnceLock<Arc<dyn raft::Tables>>,
     pub options: Options,
     token: Option<raft::Token>,
+    /// Where nodes speak it to each other.
+    pub tls: Option<Arc<Tls>>,
     /// For peers.
     listen: SocketAddr,
 }
@@ -50,7 +53,7 @@ const HAND_OVER_MAX: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(100);
 
 impl Membership {
-    pub fn new(options: &Options) -> anyhow::Result<Self> {
+    pub fn new(options: &Options, tls: Option<Arc<Tls>>) -> anyhow::Result<Self> {
         let (send, receive) = sync_channel(1);
         Ok(Self {
             invitation: (send, Mutex::new(receive)),
@@ -58,6 +61,7 @@ impl Membership {
             raft: OnceLock::new(),
             tables: OnceLock::new(),
             token: token(options)?,
+            tls: tls.filter(|_| options.flag(Id::TlsCluster)),
             listen: peer_address(options)?,
             options: options.clone(),
         })
@@ -83,6 +87,7 @@ impl Membership {
                 shards: identity.shards,
             },
             roster: Arc::default(),
+            tls: self.tls.clone(),
             listen: self.listen,
             timing: raft::Timing::default(),
             threads: 1,

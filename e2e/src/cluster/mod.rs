@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::certificates::{Authority, Folder};
 use crate::resp::Value;
 use crate::server::{self, binary, scratch_dir};
 use network::Network;
@@ -47,6 +48,8 @@ pub struct Cluster {
     /// None: the nodes have loopback addresses of their own, and no link can be cut.
     pub network: Option<Network>,
     pub plan: Plan,
+    /// What nodes and clients prove themselves by, where all that is said goes by TLS.
+    pub certificates: Option<Folder>,
     dir: PathBuf,
     /// The last byte of the first address, where there is no network.
     first: u8,
@@ -61,6 +64,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 impl Cluster {
     /// Starts the nodes and waits until each shard is served.
     pub fn start(plan: &Plan) -> Result<Cluster> {
+        Cluster::start_by(plan, None)
+    }
+
+    /// The same by TLS, with certificates that this authority signs: `node` for all of them, and `client`.
+    pub fn start_secure(plan: &Plan, authority: &Authority) -> Result<Cluster> {
+        Cluster::start_by(plan, Some(authority))
+    }
+
+    fn start_by(plan: &Plan, authority: Option<&Authority>) -> Result<Cluster> {
         let network = match plan.nodes {
             1 => None,
             nodes => Network::new(nodes)?,
@@ -71,9 +83,17 @@ impl Cluster {
             nodes: Vec::new(),
             network,
             plan: plan.clone(),
+            certificates: None,
             dir,
             first: TAKEN.fetch_add(plan.nodes as u8, Ordering::Relaxed),
         };
+        if let Some(authority) = authority {
+            let folder = Folder::new()?;
+            folder.put("ca.crt", &authority.pem())?;
+            folder.put_pair("node", &authority.sign("a node", &cluster.hosts())?)?;
+            folder.put_pair("client", &authority.sign("a client", &["client".to_owned()])?)?;
+            cluster.certificates = Some(folder);
+        }
         for number in 0..plan.nodes {
             let home = cluster.dir.join(format!("node-{}", number + 1));
             let prefix = cluster.network.as_ref().map(|network| network.prefix(number));
@@ -109,6 +129,12 @@ impl Cluster {
         }
     }
 
+    /// The addresses of all nodes.
+    pub fn hosts(&self) -> Vec<String> {
+        let all = 0..self.plan.nodes;
+        all.map(|number| self.address(number).to_string()).collect()
+    }
+
     fn flags(&self, address: Ipv4Addr) -> Vec<String> {
         let shards = self.plan.shards.to_string();
         let address = address.to_string();
@@ -119,7 +145,20 @@ impl Cluster {
         if self.plan.kind == Kind::Replicated {
             flags.extend(["--cluster-enabled", "yes", "--cluster-token-file", &token]);
         }
-        flags.into_iter().map(str::to_owned).collect()
+        let mut flags: Vec<String> = flags.into_iter().map(str::to_owned).collect();
+        if let Some(folder) = &self.certificates {
+            let by_tls = [
+                "--tls-port",
+                "6390",
+                "--routed-tls-port",
+                "6391",
+                "--tls-cluster",
+                "yes",
+            ];
+            flags.extend(by_tls.map(str::to_owned));
+            flags.extend(folder.flags("node"));
+        }
+        flags
     }
 
     /// Makes the nodes one cluster.
@@ -140,6 +179,16 @@ impl Cluster {
 
     /// What `ruvioctl` says to these words.
     pub fn administer(&self, words: &[&str]) -> Result<String> {
+        let mut secure = Vec::new();
+        if let Some(folder) = &self.certificates {
+            secure.push("--tls".to_owned());
+            secure.extend(folder.flags("client"));
+        }
+        self.administer_with(&secure, words)
+    }
+
+    /// The same with other certificates, or none.
+    pub fn administer_with(&self, secure: &[String], words: &[&str]) -> Result<String> {
         let program = binary(server::Kind::Ruvio)?.with_file_name("ruvioctl");
         let ports = self.nodes.iter().map(|node| format!("{}:7380", node.address));
         let nodes = ports.collect::<Vec<_>>().join(",");
@@ -147,7 +196,7 @@ impl Cluster {
         command
             .args(["--nodes", &nodes, "--token-file"])
             .arg(self.dir.join("token"));
-        let done = command.args(words).stdin(Stdio::null()).output();
+        let done = command.args(secure).args(words).stdin(Stdio::null()).output();
         let done = done.with_context(|| format!("{} (`make test` builds it)", program.display()))?;
         if !done.status.success() {
             bail!("ruvioctl {words:?}: {}", String::from_utf8_lossy(&done.stderr));

@@ -15,5 +15,6 @@ mod sharded;
 mod slow_readers;
 mod suites;
 mod tidy;
+mod tls;
 mod transcripts;
 mod waits;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::address::Address;
+use super::secure::Files;
 
 #[derive(Parser, Debug)]
 #[command(
@@ -28,6 +29,9 @@ pub struct Arguments {
     /// The file that the nodes' cluster-token-file names.
     #[arg(long, env = "RUVIO_TOKEN_FILE", value_name = "FILE", global = true)]
     pub token_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub files: Files,
 
     /// How long each answer may take: 500ms, 10s, 2m, or a number of seconds.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, global = true)]

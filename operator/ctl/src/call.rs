@@ -7,11 +7,13 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use ruvio_proto::admin::v1::admin_client::AdminClient;
 use ruvio_proto::metadata;
+use tokio_rustls::TlsConnector;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Response, Status};
 
 use super::address::Address;
+use super::secure::{Connector, Files};
 
 pub type Client = AdminClient<Channel>;
 
@@ -21,13 +23,15 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// What goes with every call.
 pub struct Caller {
     token: Option<MetadataValue<Ascii>>,
+    tls: Option<TlsConnector>,
     pub timeout: Duration,
 }
 
 impl Caller {
-    pub fn new(token_file: Option<&Path>, timeout: Duration) -> anyhow::Result<Self> {
+    pub fn new(token_file: Option<&Path>, files: &Files, timeout: Duration) -> anyhow::Result<Self> {
         let token = token_file.map(read_token).transpose()?;
-        Ok(Self { token, timeout })
+        let tls = files.read()?;
+        Ok(Self { token, tls, timeout })
     }
 
     /// Connects, and makes one call. `more`: the node itself may take so much longer to answer.
@@ -46,12 +50,17 @@ impl Caller {
             request.metadata_mut().insert(metadata::TOKEN, token.clone());
         }
         let whole = async {
-            let channel = Endpoint::from_shared(format!("http://{node}"))
+            let endpoint = Endpoint::from_shared(format!("http://{node}"))
                 .with_context(|| format!("{node} is no address"))?
-                .connect_timeout(self.timeout)
-                .connect()
-                .await
-                .map_err(|error| anyhow!(unreached(node, &error)))?;
+                .connect_timeout(self.timeout);
+            let channel = match &self.tls {
+                None => endpoint.connect().await,
+                Some(tls) => {
+                    let connector = Connector::new(tls, &node.to_string())?;
+                    endpoint.connect_with_connector(connector).await
+                }
+            };
+            let channel = channel.map_err(|error| anyhow!(unreached(node, &error)))?;
             let client = Client::new(channel).max_decoding_message_size(ANSWER_BYTES_MAX);
             method(client, request)
                 .await
@@ -111,11 +120,14 @@ fn refused(node: &Address, status: &Status) -> String {
         }
         // Whatever is there does not speak as we do.
         Code::Unknown | Code::Internal if std::error::Error::source(status).is_some() => {
-            format!("{node} does not answer as a node's admin-port does ({said}): is that the right port?")
+            format!(
+                "{node} does not answer as a node's admin-port does ({said}): is that the right port, and does it want --tls?"
+            )
         }
         Code::Cancelled | Code::Unavailable if std::error::Error::source(status).is_some() => {
             format!(
-                "{node} ended the connection. It may still do what it was asked: look with ruvioctl status"
+                "{node} ended the connection. It may still do what it was asked: look with ruvioctl status. A node with \
+                 tls-cluster yes hears nobody without --tls, nor with a certificate that is no good there"
             )
         }
         _ => format!("{node}: {said}"),
@@ -156,7 +168,7 @@ mod tests {
     #[test]
     fn a_closed_port_is_told_with_what_may_be_wrong() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let caller = Caller::new(None, Duration::from_secs(5)).expect("no file is read");
+        let caller = Caller::new(None, &Files::default(), Duration::from_secs(5)).expect("no file is read");
         let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let node: Address = free.expect("a port").to_string().parse().expect("an address");
         let call = caller.call(

@@ -1,6 +1,6 @@
 //! `ruvioctl`: administers a cluster through its nodes' admin ports.
 //!
-//! `arguments` says what can be asked; `call` speaks with one node and turns what goes wrong into a sentence;
+//! `arguments` says what can be asked; `call` speaks with one node, by TLS if `secure` is told to, and turns what goes wrong into a sentence;
 //! `cluster` is what all nodes said, put together. `founding`, `joining`, `leaders`, `replicas` and `digest`
 //! decide what to ask of whom, and `table` and `json` show it. What decides and what shows is pure: it is tested without a node.
 
@@ -16,6 +16,7 @@ mod leaders;
 mod replicas;
 #[cfg(test)]
 mod samples;
+mod secure;
 mod table;
 
 use std::process::ExitCode;
@@ -47,7 +48,11 @@ fn main() -> ExitCode {
 
 /// What is to be printed in the end.
 async fn run(arguments: Arguments) -> anyhow::Result<String> {
-    let caller = Caller::new(arguments.token_file.as_deref(), arguments.timeout)?;
+    let caller = Caller::new(
+        arguments.token_file.as_deref(),
+        &arguments.files,
+        arguments.timeout,
+    )?;
     let nodes = arguments.nodes;
     match arguments.ask {
         Ask::Bootstrap(wish) => founding::bootstrap(&caller, &nodes, &wish).await,

@@ -1,4 +1,5 @@
-//! Who may make calls: whoever has the cluster's token. A node without one takes calls of its own machine alone.
+//! Who may make calls: whoever has the cluster's token. A node without one takes those of whoever showed a certificate,
+//! where that is asked for, and else of its own machine alone.
 
 use std::net::IpAddr;
 
@@ -10,11 +11,15 @@ use crate::raft::Token;
 
 /// Looks at a call before anybody else does.
 #[derive(Clone)]
-pub struct Guard(Option<Token>);
+pub struct Guard {
+    token: Option<Token>,
+    /// Nobody comes as far as this without a certificate that is good here.
+    is_certified: bool,
+}
 
 impl Guard {
-    pub fn new(token: Option<Token>) -> Self {
-        Self(token)
+    pub fn new(token: Option<Token>, is_certified: bool) -> Self {
+        Self { token, is_certified }
     }
 
     pub(super) fn check(&self, request: Request<()>) -> Result<Request<()>, Status> {
@@ -24,7 +29,7 @@ impl Guard {
 
     fn admit(&self, told: &MetadataMap, from: Option<IpAddr>) -> Result<(), Status> {
         let told = told.get(metadata::TOKEN);
-        match (&self.0, told) {
+        match (&self.token, told) {
             (Some(wanted), Some(told)) if wanted.is(told.as_bytes()) => Ok(()),
             (Some(_), Some(_)) => Err(Status::unauthenticated(
                 "that is not the cluster's token: use the file that the nodes' cluster-token-file names",
@@ -32,9 +37,11 @@ impl Guard {
             (Some(_), None) => Err(Status::unauthenticated(
                 "the cluster's token is wanted: use the file that the nodes' cluster-token-file names",
             )),
+            (None, _) if self.is_certified => Ok(()),
             (None, _) if from.is_some_and(|from| from.to_canonical().is_loopback()) => Ok(()),
             (None, _) => Err(Status::unauthenticated(
-                "this node has no cluster-token-file, so it takes calls of its own machine alone: give it one",
+                "this node has no cluster-token-file, and no tls-cluster, so it takes calls of its own machine alone: give it one \
+                 of them",
             )),
         }
     }
@@ -52,7 +59,7 @@ mod tests {
             metadata.insert(metadata::TOKEN, told.parse().expect("ASCII"));
         }
         let from = from.parse().expect("an address");
-        Guard::new(Token::new(node))
+        Guard::new(Token::new(node), false)
             .admit(&metadata, Some(from))
             .map_err(|status| (status.code(), status.message().to_owned()))
     }
@@ -66,6 +73,14 @@ mod tests {
             assert!(message.contains("cluster-token-file"), "{message}");
             assert!(!message.contains("secret"), "{message}");
         }
+    }
+
+    #[test]
+    fn a_certificate_stands_for_a_token_that_there_is_not() {
+        let from = Some("10.0.0.9".parse().expect("an address"));
+        let none = MetadataMap::new();
+        assert!(Guard::new(None, true).admit(&none, from).is_ok());
+        assert!(Guard::new(Token::new("secret"), true).admit(&none, from).is_err());
     }
 
     #[test]

@@ -19,8 +19,9 @@ use tonic::{Request, Response, Status};
 use super::control::{Control, RecoverQuorum, ReplicaChange};
 use super::founding::{Founding, check_address, count};
 use super::guard::Guard;
-use super::incoming::{accept, places};
+use super::incoming::places;
 use super::refused::Refused;
+use crate::tls::{Acceptor, incoming};
 
 /// Of a request: the largest is a bootstrap of many nodes.
 const REQUEST_BYTES_MAX: usize = 1 << 20;
@@ -40,6 +41,7 @@ struct Calls<C> {
 /// Serves on all of these until it is dropped.
 pub async fn serve<C: Control>(
     listeners: Vec<TcpListener>,
+    acceptor: Acceptor,
     guard: Guard,
     control: Arc<C>,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -47,7 +49,8 @@ pub async fn serve<C: Control>(
     let mut served = Vec::new();
     for listener in listeners {
         listener.set_nonblocking(true)?;
-        let incoming = accept(tokio::net::TcpListener::from_std(listener)?, Arc::clone(&places));
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let incoming = incoming(listener, acceptor.clone(), Arc::clone(&places), "admin-port");
         let calls = AdminServer::new(Calls {
             control: Arc::clone(&control),
         })

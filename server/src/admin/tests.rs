@@ -13,6 +13,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request};
 
 use super::*;
+use crate::tls::Acceptor;
 
 #[derive(Default)]
 struct Node {
@@ -102,8 +103,13 @@ impl Bench {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("it is bound");
         let node = Arc::new(Node::default());
-        let guard = Guard::new(crate::raft::Token::new("secret"));
-        tokio::spawn(serve(vec![listener], guard, Arc::clone(&node)));
+        let guard = Guard::new(crate::raft::Token::new("secret"), false);
+        tokio::spawn(serve(
+            vec![listener],
+            Acceptor::default(),
+            guard,
+            Arc::clone(&node),
+        ));
         Self {
             node,
             address,

@@ -65,13 +65,14 @@ pub(super) fn read(settings: &Settings) -> Result<Configs, Fault> {
     };
     let verifier = |wants, or| {
         let roots = roots.clone().ok_or(Fault::NoAuthority { wants, or })?;
-        Ok(WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider)))
+        Ok(WebPkiClientVerifier::builder_with_provider(
+            roots,
+            Arc::clone(&provider),
+        ))
     };
     let verifier = match settings.clients {
         Clients::Any => None,
-        Clients::Certified => {
-            Some(verifier("tls-auth-clients yes", ", or say tls-auth-clients no")?)
-        }
+        Clients::Certified => Some(verifier("tls-auth-clients yes", ", or say tls-auth-clients no")?),
         Clients::Either => {
             let either = verifier("tls-auth-clients optional", ", or say tls-auth-clients no")?;
             Some(either.allow_unauthenticated())

@@ -140,8 +140,8 @@ impl Tls {
     pub fn dial(&self, host: &str) -> std::io::Result<Session> {
         let configs = self.in_force();
         let nodes = configs.nodes.as_ref().ok_or_else(not_among_nodes)?;
-        let connection =
-            ClientConnection::new(Arc::clone(&nodes.linked), name_of(host)?).map_err(std::io::Error::other)?;
+        let connection = ClientConnection::new(Arc::clone(&nodes.linked), name_of(host)?)
+            .map_err(std::io::Error::other)?;
         Ok(Session::new(connection.into()))
     }
 

@@ -12,10 +12,7 @@ pub enum Fault {
     #[error(
         "{wants} needs certificates to check others' against: name them with tls-ca-cert-file or tls-ca-cert-dir{or}"
     )]
-    NoAuthority {
-        wants: &'static str,
-        or: &'static str,
-    },
+    NoAuthority { wants: &'static str, or: &'static str },
     #[error("{option}: cannot read {path}: {why}")]
     Unread {
         option: &'static str,
@@ -51,7 +48,9 @@ pub enum Fault {
         path: String,
         why: String,
     },
-    #[error("the key in {key} is not that of the first certificate in {cert}: put files there that belong together")]
+    #[error(
+        "the key in {key} is not that of the first certificate in {cert}: put files there that belong together"
+    )]
     OtherKey { key: String, cert: String },
     #[error("{option}: the certificate in {path} has expired at {at}: put a newer one there")]
     Expired {
@@ -59,7 +58,9 @@ pub enum Fault {
         path: String,
         at: String,
     },
-    #[error("{option}: the certificate in {path} is not valid before {at}: check the clock, or the certificate")]
+    #[error(
+        "{option}: the certificate in {path} is not valid before {at}: check the clock, or the certificate"
+    )]
     Early {
         option: &'static str,
         path: String,
@@ -67,7 +68,9 @@ pub enum Fault {
     },
     #[error("tls-protocols: '{0}' is no version that is spoken: TLSv1.2 and TLSv1.3 are")]
     Version(String),
-    #[error("tls-replication yes: nodes replicate by their peer ports, which tls-cluster yes encrypts: set that too")]
+    #[error(
+        "tls-replication yes: nodes replicate by their peer ports, which tls-cluster yes encrypts: set that too"
+    )]
     Replication,
     #[error("tls-cluster yes needs a tls-port: nodes pass commands on to each other by it")]
     ClusterWithoutPort,
@@ -83,7 +86,8 @@ pub enum Fault {
 pub(super) fn sentence(error: &rustls::Error) -> String {
     use rustls::Error::{AlertReceived, InvalidCertificate, NoCertificatesPresented};
     match error {
-        InvalidCertificate(CertificateError::UnknownIssuer) => {
+        // A name that is known, with another key.
+        InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature) => {
             "its certificate is signed by none of those in tls-ca-cert-file".to_owned()
         }
         InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
@@ -99,9 +103,10 @@ pub(super) fn sentence(error: &rustls::Error) -> String {
             "its certificate is not for {}, by which it was reached",
             expected.to_str()
         ),
-        InvalidCertificate(CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. }) => {
-            "its certificate is not for this use: one of a node has to be for both clients and servers".to_owned()
-        }
+        InvalidCertificate(
+            CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. },
+        ) => "its certificate is not for this use: one of a node has to be for both clients and servers"
+            .to_owned(),
         NoCertificatesPresented => "it presents no certificate".to_owned(),
         AlertReceived(alert) => format!("it refuses ours: {alert:?}"),
         other => other.to_string(),

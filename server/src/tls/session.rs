@@ -20,9 +20,9 @@ pub struct Session {
     input: Vec<u8>,
     taken: usize,
     /// As it goes to the socket; up to `sent` it went.
-    output: Vec<u8>,
+    pub(super) output: Vec<u8>,
     sent: usize,
-    since: Instant,
+    pub(super) since: Instant,
     /// The peer sends no more.
     has_ended: bool,
 }

@@ -97,7 +97,10 @@ impl Settings {
     }
 
     pub(super) fn own(&self) -> [(&'static str, &str); 2] {
-        [("tls-cert-file", &self.cert_file), ("tls-key-file", &self.key_file)]
+        [
+            ("tls-cert-file", &self.cert_file),
+            ("tls-key-file", &self.key_file),
+        ]
     }
 }
 

@@ -45,7 +45,10 @@ fn take(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
         0..=0x7f => (usize::from(*first), rest),
         0x81..=0x84 => {
             let (len, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
-            (len.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)), rest)
+            (
+                len.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)),
+                rest,
+            )
         }
         _ => return None,
     };
@@ -96,7 +99,10 @@ pub(super) fn show(seconds: i64) -> String {
     while days(year + 1, 1, 1) <= day {
         year += 1;
     }
-    let month = (1..=12).rev().find(|month| days(year, *month, 1) <= day).unwrap_or(1);
+    let month = (1..=12)
+        .rev()
+        .find(|month| days(year, *month, 1) <= day)
+        .unwrap_or(1);
     let day = day - days(year, month, 1) + 1;
     let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
@@ -131,7 +137,12 @@ mod tests {
         assert_eq!(time(&old), Some((1, b"".as_slice())));
         let long = [b"\x18\x0f".as_slice(), b"20500101000000Z"].concat();
         assert_eq!(time(&long), Some((2_524_608_000, b"".as_slice())));
-        for bad in [&b"491331235959Z"[..], b"4912312359590", b"49123123595", b"4x1231235959Z"] {
+        for bad in [
+            &b"491331235959Z"[..],
+            b"4912312359590",
+            b"49123123595",
+            b"4x1231235959Z",
+        ] {
             let bad = [&[0x17, bad.len() as u8], bad].concat();
             assert_eq!(time(&bad), None);
         }

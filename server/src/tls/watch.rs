@@ -30,7 +30,11 @@ pub(super) fn prints(settings: &Settings) -> Prints {
         &settings.ca_cert_file,
         &settings.ca_cert_dir,
     ];
-    let mut paths: Vec<String> = files.into_iter().filter(|path| !path.is_empty()).cloned().collect();
+    let mut paths: Vec<String> = files
+        .into_iter()
+        .filter(|path| !path.is_empty())
+        .cloned()
+        .collect();
     if !settings.ca_cert_dir.is_empty() {
         // One that cannot be read is seen as another when it can.
         paths.extend(files::files_of(&settings.ca_cert_dir).unwrap_or_default());
@@ -40,7 +44,12 @@ pub(super) fn prints(settings: &Settings) -> Prints {
 
 fn print(path: &str) -> Print {
     let found = fs::metadata(path).ok()?;
-    let times = [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()];
+    let times = [
+        found.mtime(),
+        found.mtime_nsec(),
+        found.ctime(),
+        found.ctime_nsec(),
+    ];
     Some((found.dev(), found.ino(), found.size(), times))
 }
 

@@ -31,7 +31,7 @@ const NOT_IN_CORE: [&str; 13] = [
 ];
 
 /// A dependency of the server and the modules that may name it.
-const ONE_PLACE: [(&str, &[&str]); 10] = [
+const ONE_PLACE: [(&str, &[&str]); 12] = [
     ("openraft", &["raft"]),
     ("openraft_rt_tokio", &["raft"]),
     ("rocksdb", &["image"]),
@@ -42,6 +42,8 @@ const ONE_PLACE: [(&str, &[&str]); 10] = [
     ("tonic", &["raft", "admin"]),
     ("prost", &["raft", "admin"]),
     ("ruvio_proto", &["raft", "admin"]),
+    ("rustls", &["tls"]),
+    ("tokio_rustls", &["tls"]),
 ];
 
 /// A module of the server and the modules that it may not know.

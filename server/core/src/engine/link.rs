@@ -18,6 +18,7 @@ use crate::acl::Users;
 use crate::command::spec::Group;
 use crate::command::{Args, COMMANDS, OwnedArgs};
 use crate::error::Error;
+use crate::options::Id;
 use crate::resp::{Protocol, Reply};
 use crate::text::number::parse_u64;
 
@@ -74,9 +75,10 @@ pub fn standing(passport: &Passport, lap: u64) -> OwnedArgs {
 impl Engine {
     /// Whether links are listened to from this client.
     pub(super) fn may_be_link(&self, client: ClientId) -> bool {
+        let by_tls = self.world.options.flag(Id::TlsCluster);
+        let may = |entrance: Entrance| entrance.door != Door::Routed && entrance.is_tls >= by_tls;
         let session = self.world.sessions.get(client);
-        self.world.link_token.is_some()
-            && session.is_some_and(|session| session.entrance.door != Door::Routed)
+        self.world.link_token.is_some() && session.is_some_and(|session| may(session.entrance))
     }
 
     /// A word of a link. `nonce`: fresh entropy.

@@ -15,7 +15,8 @@ const fn memory(min: i64, max: i64) -> Kind {
     Kind::Memory { min, max }
 }
 
-const LOCKED_KEY: &str = "keys with a password are not read: store the key without one, and let file permissions guard it";
+const LOCKED_KEY: &str =
+    "keys with a password are not read: store the key without one, and let file permissions guard it";
 
 macro_rules! options {
     ($($id:ident $name:literal $kind:expr, $default:literal, $facts:expr, $summary:literal;)*) => {

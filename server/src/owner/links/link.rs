@@ -18,6 +18,7 @@ use ruvio_core::engine::link::{self, WORD};
 use ruvio_core::engine::session::ClientId;
 use ruvio_core::engine::{Entrance, Passport};
 use ruvio_core::resp::{Frames, Protocol};
+use ruvio_server::tls::Session;
 use socket2::{Domain, Socket, Type};
 
 use super::parcel::{Parcel, write};
@@ -48,6 +49,8 @@ pub(super) struct Link {
     /// Whose own it is; `None`: all share it.
     pub client: Option<ClientId>,
     token: std::sync::Arc<[u8]>,
+    /// Where nodes speak it to each other.
+    tls: Option<Box<Session>>,
     pub is_ready: bool,
     out: Vec<u8>,
     sent: usize,
@@ -105,6 +108,7 @@ impl Link {
         address: SocketAddr,
         token: std::sync::Arc<[u8]>,
         client: Option<ClientId>,
+        tls: Option<Session>,
     ) -> io::Result<Self> {
         let socket = Socket::new(
             Domain::for_address(address),
@@ -124,6 +128,7 @@ impl Link {
             address,
             client,
             token,
+            tls: tls.map(Box::new),
             is_ready: false,
             out: Vec::new(),
             sent: 0,
@@ -237,6 +242,13 @@ impl Link {
 
     /// Sends what is to be sent, as far as the socket takes it.
     pub fn flush(&mut self) -> io::Result<()> {
+        if let Some(tls) = &mut self.tls {
+            // What it has taken counts as sent, whether the socket has it or not.
+            self.sent += tls.send(&self.fd, &self.out[self.sent..])?;
+            if self.sent < self.out.len() {
+                return Ok(());
+            }
+        }
         while self.sent < self.out.len() {
             match rustix::net::send(&self.fd, &self.out[self.sent..], SendFlags::NOSIGNAL) {
                 Ok(count) => self.sent += count,
@@ -256,6 +268,9 @@ impl Link {
 
     /// One read. `false`: there is nothing more for now.
     pub fn receive(&mut self) -> io::Result<bool> {
+        if self.tls.is_some() {
+            return self.receive_by_tls();
+        }
         self.input.reserve(READ);
         let wanted = self.input.capacity() - self.input.len();
         let spare = rustix::buffer::spare_capacity(&mut self.input);
@@ -276,6 +291,26 @@ impl Link {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn receive_by_tls(&mut self) -> io::Result<bool> {
+        let Some(tls) = &mut self.tls else {
+            return Ok(false);
+        };
+        let held = self.input.len();
+        self.input.resize(held + READ, 0);
+        let got = tls.receive(&self.fd, &mut self.input[held..]);
+        self.input
+            .truncate(held + got.as_ref().map_or(0, |got| got.bytes));
+        let got = got?;
+        if got.ended {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.readable = got.more;
+        if got.bytes > 0 {
+            self.heard = Instant::now();
+        }
+        Ok(got.bytes > 0)
     }
 
     /// Takes the replies that are here whole.

@@ -1,5 +1,6 @@
 //! What waits goes where its shard is led: over a link, or here, or nowhere until its time is up.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use ruvio_core::cluster::{NodeId, Table};
@@ -7,6 +8,8 @@ use ruvio_core::command::{Args, OwnedArgs};
 use ruvio_core::engine::session::ClientId;
 use ruvio_core::error;
 use ruvio_core::exec::Now;
+use ruvio_core::options::Id;
+use ruvio_server::tls::Session;
 
 use super::super::Owner;
 use super::super::crossing::Kind;
@@ -169,8 +172,10 @@ impl Owner {
     fn open_link(&mut self, node: NodeId, table: &Table, client: Option<ClientId>) -> Option<usize> {
         let known = table.nodes.get(&node)?;
         let token = self.engine.world.link_token.clone()?;
-        let address = self.board.names().find(&known.host, known.port);
-        let opened = address.map(|address| Link::open(node, address, token, client));
+        let tls = self.link_session(&known.host);
+        let port = if tls.is_some() { known.tls_port } else { known.port };
+        let address = self.board.names().find(&known.host, port);
+        let opened = address.map(|address| Link::open(node, address, token, client, tls.transpose()?));
         let Some(Ok(link)) = opened else {
             self.links.rests.insert(node, Instant::now() + REST);
             return None;
@@ -183,6 +188,13 @@ impl Owner {
         links[place] = Some(link);
         self.links.fresh.push(place);
         Some(place)
+    }
+
+    /// Where nodes speak TLS to each other: the certificate of the other one has to be for its host.
+    fn link_session(&self, host: &str) -> Option<io::Result<Session>> {
+        let tls = self.tls.as_ref()?;
+        let among_nodes = self.engine.world.options.flag(Id::TlsCluster);
+        among_nodes.then(|| tls.dial(host))
     }
 
     fn pass_on(&mut self, place: usize, parcel: Parcel) {

@@ -28,7 +28,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 use tonic::codegen::InterceptedService;
-use tonic::transport::server::{Server, TcpIncoming};
+use tonic::transport::server::Server;
 
 use super::group::{Group, Shard};
 use super::identity::Gatekeeper;
@@ -42,6 +42,7 @@ use super::spread;
 use super::store::Store;
 use super::topology::{self, Tables};
 use crate::replica::{Digest, Port, Proposal};
+use crate::tls::{Acceptor, Connector, incoming};
 use crate::wal::{LogId, NodeId, ShardId};
 use purge::Purge;
 pub use settings::{Settings, Timing};
@@ -255,6 +256,8 @@ impl Drop for Node {
     }
 }
 
+/// Of peers: each has a few.
+const CONNECTIONS_MAX: usize = 4096;
 const STOP_MAX: Duration = Duration::from_secs(2);
 
 /// What becomes of tasks that have to run as long as the node.
@@ -283,7 +286,9 @@ async fn assemble(
     let config = Arc::new(settings.config().map_err(StartError::Timing)?);
     let (me, timing) = (Arc::new(settings.me), settings.timing);
     let roster = settings.roster;
-    let peers = Arc::new(Peers::new(Arc::clone(&me), Arc::clone(&roster), timing.heartbeat));
+    let by = Connector::new(settings.tls.clone());
+    let peers = Peers::new(Arc::clone(&me), Arc::clone(&roster), timing.heartbeat, by);
+    let peers = Arc::new(peers);
     let (mut groups, mut seats, mut to_run) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     for replica in replicas {
         let (shard, port) = (replica.port.shard(), Arc::clone(&replica.port));
@@ -317,7 +322,8 @@ async fn assemble(
         .values()
         .map(|member: &Member| member.raft.clone())
         .collect();
-    let address = serve(settings.listen, service, keeper, watch.clone()).await?;
+    let acceptor = Acceptor::new(settings.tls);
+    let address = serve(settings.listen, acceptor, service, keeper, watch.clone()).await?;
     for (raft, group, port, muted_until) in to_run {
         raft.run();
         tokio::spawn(run(group, port, watch.clone()));
@@ -375,6 +381,7 @@ async fn run(group: Group, port: Arc<Port>, watch: Watch) {
 
 async fn serve(
     address: SocketAddr,
+    acceptor: Acceptor,
     service: Service,
     keeper: Gatekeeper,
     watch: Watch,
@@ -391,7 +398,8 @@ async fn serve(
         .http2_keepalive_interval(Some(Duration::from_secs(5)))
         .http2_keepalive_timeout(Some(Duration::from_secs(5)))
         .add_service(InterceptedService::new(peers, keeper));
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let incoming = incoming(listener, acceptor, places, "peer-port");
     tokio::spawn(async move {
         let ended = match server.serve_with_incoming(incoming).await {
             Ok(()) => "the server for peers has ended".to_owned(),

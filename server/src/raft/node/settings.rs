@@ -9,6 +9,7 @@ use openraft::{Config, SnapshotPolicy};
 use crate::raft::identity::{Me, Roster};
 use crate::raft::lease::Lease;
 use crate::raft::members::LAG_MAX;
+use crate::tls::Tls;
 
 /// When a leader is missed. A failover takes the longest election timeout, a random one, and a little.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +47,8 @@ pub struct Settings {
     pub me: Me,
     /// The nodes that are known.
     pub roster: Arc<Roster>,
+    /// What peers say to each other goes by it.
+    pub tls: Option<Arc<Tls>>,
     /// For peers. Not in the range from which the system takes the ports of connections.
     pub listen: SocketAddr,
     pub timing: Timing,
@@ -109,6 +112,7 @@ mod tests {
                 shards: 1,
             },
             roster: Arc::default(),
+            tls: None,
             listen: ([127, 0, 0, 1], 0).into(),
             timing,
             threads: 1,

@@ -15,7 +15,6 @@ use bytes::Bytes;
 use hyper_util::rt::TokioIo;
 use ruvio_proto::peer::v1 as peer;
 use ruvio_proto::peer::v1::peer_client::PeerClient;
-use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tonic::codegen::http::Uri;
 use tonic::codegen::{InterceptedService, Service};
@@ -23,6 +22,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 
 use crate::raft::identity::{Me, Roster, Stamp};
+use crate::tls;
 use crate::wal::NodeId;
 
 /// Of a message, both ways and on both sides.
@@ -55,6 +55,7 @@ impl Link {
         roster: &Arc<Roster>,
         to: NodeId,
         address: &str,
+        by: &tls::Connector,
     ) -> Result<Self, tonic::transport::Error> {
         let made = Arc::new(AtomicU64::new(0));
         let endpoint = Endpoint::from_shared(format!("http://{address}"))?
@@ -66,6 +67,7 @@ impl Link {
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES);
         let connector = Connector {
             address: address.to_owned(),
+            by: by.clone(),
             made: Arc::clone(&made),
         };
         let channel = endpoint.connect_with_connector_lazy(connector);
@@ -141,11 +143,12 @@ impl Link {
 #[derive(Clone)]
 struct Connector {
     address: String,
+    by: tls::Connector,
     made: Arc<AtomicU64>,
 }
 
 impl Service<Uri> for Connector {
-    type Response = TokioIo<TcpStream>;
+    type Response = TokioIo<tls::Stream>;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
 
@@ -154,10 +157,9 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, _: Uri) -> Self::Future {
-        let Self { address, made } = self.clone();
+        let Self { address, by, made } = self.clone();
         Box::pin(async move {
-            let stream = TcpStream::connect(address).await?;
-            stream.set_nodelay(true)?;
+            let stream = by.connect(&address).await?;
             made.fetch_add(1, Ordering::AcqRel);
             Ok(TokioIo::new(stream))
         })

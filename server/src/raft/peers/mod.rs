@@ -36,6 +36,7 @@ use super::identity::{Me, Roster};
 use super::snapshot::{Images, Snapshot};
 use super::types::C;
 use super::wire::{self, Wire};
+use crate::tls;
 use crate::wal::{NodeId, ShardId};
 use append::{ANSWER_MAX, Pace};
 use hub::Hub;
@@ -67,15 +68,18 @@ pub struct Peers {
     me: Arc<Me>,
     roster: Arc<Roster>,
     heartbeat: Duration,
+    /// How they are reached.
+    by: tls::Connector,
     remotes: Mutex<HashMap<NodeId, Arc<Remote>>>,
 }
 
 impl Peers {
-    pub(super) fn new(me: Arc<Me>, roster: Arc<Roster>, heartbeat: Duration) -> Self {
+    pub(super) fn new(me: Arc<Me>, roster: Arc<Roster>, heartbeat: Duration, by: tls::Connector) -> Self {
         Self {
             me,
             roster,
             heartbeat,
+            by,
             remotes: Mutex::default(),
         }
     }
@@ -94,7 +98,7 @@ impl Peers {
             return Ok(Arc::clone(remote));
         }
         let link = || {
-            Link::new(&self.me, &self.roster, to, address)
+            Link::new(&self.me, &self.roster, to, address, &self.by)
                 .map_err(|why| Status::unavailable(format!("{address} is no address: {why}")))
         };
         let heartbeats = Arc::new(link()?);

@@ -29,6 +29,7 @@ use super::snapshot::{Held, Images, Received};
 use super::store::open;
 use crate::image::{Arrivals, Exports};
 use crate::replica::Port;
+use crate::tls::Tls;
 use crate::wal::disk::Folder;
 use crate::wal::{self, Bounds, ClusterId, LogId, NodeId, Recovery, ShardId, SyncMode, Wal};
 use owner::{Bell, Owner};
@@ -114,6 +115,7 @@ struct Machine {
     address: SocketAddr,
     fatal: Arc<Mutex<Vec<String>>>,
     neighbours: Option<Arc<dyn Neighbours>>,
+    tls: Option<Arc<Tls>>,
     running: Option<Running>,
 }
 
@@ -136,6 +138,7 @@ impl Machine {
             address,
             fatal: Arc::default(),
             neighbours: None,
+            tls: None,
             running: None,
         }
     }
@@ -176,6 +179,7 @@ impl Machine {
         let settings = Settings {
             me: self.me.clone(),
             roster: Arc::new(Roster::default()),
+            tls: self.tls.clone(),
             listen: self.address,
             timing: Timing::default(),
             threads: 1,

@@ -1,0 +1,156 @@
+//! A cluster that speaks TLS to its clients, among its nodes and with those who administer it.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use ruvio_e2e::certificates::{Authority, Folder};
+use ruvio_e2e::cluster::{Cluster, Kind, Plan};
+
+use super::{put_generations, run_script, said};
+
+fn plan() -> Plan {
+    Plan {
+        kind: Kind::Replicated,
+        nodes: 3,
+        shards: 3,
+        durability: "everysec",
+    }
+}
+
+fn folder(cluster: &Cluster) -> &Folder {
+    cluster.certificates.as_ref().expect("it has certificates")
+}
+
+/// What redis-cli says to these words at a node's port for TLS.
+fn cli(cluster: &Cluster, node: usize, port: &str, words: &[&str]) -> String {
+    let (host, folder) = (cluster.nodes[node].address.to_string(), folder(cluster));
+    let mut command = Command::new("redis-cli");
+    command.args([
+        "-h",
+        &host,
+        "-p",
+        port,
+        "--tls",
+        "--cacert",
+        &folder.path("ca.crt"),
+    ]);
+    command.args([
+        "--cert",
+        &folder.path("client.crt"),
+        "--key",
+        &folder.path("client.key"),
+    ]);
+    said(command.args(words)).1
+}
+
+#[test]
+fn a_cluster_serves_and_fails_over_by_tls() {
+    let authority = Authority::new("first").expect("it signs");
+    let mut cluster = Cluster::start_secure(&plan(), &authority).expect("three nodes become a cluster");
+    // Whichever node is asked: commands are passed on.
+    for (number, port) in (0..12).zip(["6391"; 12]) {
+        let key = format!("key:{number}");
+        assert_eq!(cli(&cluster, number % 3, port, &["SET", &key, &key]), "OK\n");
+    }
+    // Clients of TLS are sent to ports of TLS, and find all nodes there.
+    let moved: BTreeSet<String> = (0..12)
+        .map(|number| cli(&cluster, 0, "6390", &["GET", &format!("key:{number}")]))
+        .filter(|answer| answer.starts_with("MOVED"))
+        .map(|answer| answer.trim().rsplit(':').next().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(moved, BTreeSet::from(["6390".to_owned()]));
+    assert_eq!(cli(&cluster, 0, "6390", &["-c", "GET", "key:1"]), "key:1\n");
+    let shards = cli(&cluster, 0, "6390", &["CLUSTER", "SHARDS"]);
+    assert!(shards.contains("tls-port\n6390\n"), "{shards}");
+    refuses_strangers(&cluster);
+    cluster.nodes[1].kill().expect("it runs");
+    let start = Instant::now();
+    for number in 0..12 {
+        let key = format!("key:{number}");
+        while cli(&cluster, 0, "6391", &["GET", &key]) != format!("{key}\n") {
+            assert!(start.elapsed() < Duration::from_secs(20), "nobody takes over");
+        }
+    }
+    cluster.nodes[1].start().expect("it starts again");
+    while !cli(&cluster, 1, "6391", &["GET", "key:3"]).starts_with("key:3") {
+        assert!(
+            start.elapsed() < Duration::from_secs(40),
+            "it does not come back: {}",
+            cluster.last_words()
+        );
+    }
+}
+
+/// Neither who shows no certificate nor who shows one that others signed gets to say anything.
+fn refuses_strangers(cluster: &Cluster) {
+    let stranger = Authority::new("other").expect("it signs");
+    let outside = Folder::new().expect("a folder");
+    let pair = stranger
+        .sign("a stranger", &cluster.hosts())
+        .expect("it is signed");
+    outside.put_pair("stranger", &pair).expect("it is written");
+    let status = |secure: &[String]| {
+        let words = ["--timeout", "3s", "status"];
+        cluster
+            .administer_with(secure, &words)
+            .map_err(|error| format!("{error:#}"))
+    };
+    let ours = [vec!["--tls".to_owned()], folder(cluster).flags("client")].concat();
+    assert!(status(&ours).is_ok_and(|table| table.contains("leader") || table.contains("LEADER")));
+    let plain = status(&[]).expect_err("it does not speak TLS");
+    assert!(plain.contains("--tls"), "{plain}");
+    let mut theirs = ours.clone();
+    for word in theirs.iter_mut().filter(|word| word.contains("client.")) {
+        *word = outside.path(&word[word.rfind("client.").unwrap_or(0)..].replace("client", "stranger"));
+    }
+    let refused = status(&theirs).expect_err("others signed for it");
+    assert!(
+        refused.contains("cannot reach") || refused.contains("ended the connection"),
+        "{refused}"
+    );
+    // Plain HTTP/2, as peers without TLS would begin, is not answered as such.
+    for port in [7379, 7380] {
+        let address = SocketAddr::from((cluster.nodes[0].address, port));
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        stream
+            .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+            .expect("it is sent");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .expect("a limit");
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        assert!(answer.len() <= 7, "no more than an alert: {answer:?}");
+    }
+    assert!(cluster.last_words().contains("a connection is refused"));
+}
+
+#[test]
+fn certificates_of_all_nodes_change_under_load_and_nobody_notices() {
+    let (first, second) = (
+        Authority::new("first").expect("it signs"),
+        Authority::new("second").expect("it signs"),
+    );
+    let mut cluster = Cluster::start_secure(&plan(), &first).expect("three nodes become a cluster");
+    put_generations(folder(&cluster), &first, &second, &cluster.hosts());
+    let (host, dir) = (
+        cluster.nodes[0].address.to_string(),
+        folder(&cluster).dir().display().to_string(),
+    );
+    println!("{}", run_script("tls_rotation.py", &[&host, "6391", &dir]));
+    // A node that comes back finds the others, all with new certificates.
+    cluster.nodes[2].kill().expect("it runs");
+    cluster.nodes[2].start().expect("it starts again");
+    let start = Instant::now();
+    while cli(&cluster, 2, "6391", &["SET", "after", "it"]) != "OK\n" {
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "it does not come back: {}",
+            cluster.last_words()
+        );
+    }
+    assert!(cluster.administer(&["status"]).is_ok());
+}

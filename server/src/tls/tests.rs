@@ -1,1 +1,0 @@
-//! TLS with certificates that these tests make.
