@@ -17,7 +17,7 @@ mod session;
 mod settings;
 mod stream;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod validity;
 mod watch;
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ruvio_e2e::certificates::{Authority, Folder};
 use ruvio_e2e::cluster::{Cluster, Kind, Plan};
 
-use super::{put_generations, run_script, said};
+use super::{put_generations, said, try_script};
 
 fn plan() -> Plan {
     Plan {
@@ -128,29 +128,43 @@ fn refuses_strangers(cluster: &Cluster) {
     assert!(cluster.last_words().contains("a connection is refused"));
 }
 
+/// The terms of all shards: an election, for which there is no reason but a machine that is too busy, raises one.
+fn terms(cluster: &Cluster) -> Vec<String> {
+    let status = cluster
+        .administer(&["status", "-o", "json"])
+        .expect("they answer");
+    let terms = status.lines().filter(|line| line.contains("\"term\":"));
+    terms.map(|line| line.trim().to_owned()).collect()
+}
+
+/// On a machine that has too much else to do a leader may be missed meanwhile, which says nothing of certificates: then
+/// it is tried again.
 #[test]
 fn certificates_of_all_nodes_change_under_load_and_nobody_notices() {
-    let (first, second) = (
-        Authority::new("first").expect("it signs"),
-        Authority::new("second").expect("it signs"),
-    );
-    let mut cluster = Cluster::start_secure(&plan(), &first).expect("three nodes become a cluster");
-    put_generations(folder(&cluster), &first, &second, &cluster.hosts());
-    let (host, dir) = (
-        cluster.nodes[0].address.to_string(),
-        folder(&cluster).dir().display().to_string(),
-    );
-    println!("{}", run_script("tls_rotation.py", &[&host, "6391", &dir]));
-    // A node that comes back finds the others, all with new certificates.
-    cluster.nodes[2].kill().expect("it runs");
-    cluster.nodes[2].start().expect("it starts again");
-    let start = Instant::now();
-    while cli(&cluster, 2, "6391", &["SET", "after", "it"]) != "OK\n" {
-        assert!(
-            start.elapsed() < Duration::from_secs(30),
-            "it does not come back: {}",
-            cluster.last_words()
-        );
+    const ATTEMPTS: usize = 5;
+    for attempt in 1..=ATTEMPTS {
+        let [first, second] = ["first", "second"].map(|name| Authority::new(name).expect("it signs"));
+        let mut cluster = Cluster::start_secure(&plan(), &first).expect("three nodes become a cluster");
+        put_generations(folder(&cluster), &first, &second, &cluster.hosts());
+        let host = cluster.nodes[0].address.to_string();
+        let dir = folder(&cluster).dir().display().to_string();
+        let before = terms(&cluster);
+        let (is_well, told) = try_script("tls_rotation.py", &[&host, "6391", &dir]);
+        println!("{told}");
+        if !is_well && terms(&cluster) != before && attempt < ATTEMPTS {
+            println!("a leader was missed: once more");
+            continue;
+        }
+        assert!(is_well, "{told}");
+        // A node that comes back finds the others, all with new certificates.
+        cluster.nodes[2].kill().expect("it runs");
+        cluster.nodes[2].start().expect("it starts again");
+        let start = Instant::now();
+        while cli(&cluster, 2, "6391", &["SET", "after", "it"]) != "OK\n" {
+            let late = start.elapsed() > Duration::from_secs(30);
+            assert!(!late, "it does not come back: {}", cluster.last_words());
+        }
+        assert!(cluster.administer(&["status"]).is_ok());
+        return;
     }
-    assert!(cluster.administer(&["status"]).is_ok());
 }

@@ -3,6 +3,7 @@
 //! Invariant: what waits is bounded, and so are the messages under way: a peer that does not answer holds up nothing
 //! but its own heartbeats.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -171,13 +172,23 @@ impl Line {
         let peer = self.link.to().0;
         match (self.is_silent.swap(failed.is_some(), Ordering::Relaxed), failed) {
             (false, Some(status)) => {
-                let (code, why) = (status.code(), status.message());
+                let (code, why) = (status.code(), deepest(status));
                 tracing::warn!(peer, ?code, why, "a peer does not answer");
             }
             (true, None) => tracing::info!(peer, "a peer answers again"),
             _ => {}
         }
     }
+}
+
+/// What was wrong in the first place.
+fn deepest(status: &Status) -> String {
+    let (mut said, mut cause) = (status.message().to_owned(), status.source());
+    while let Some(deeper) = cause {
+        said = deeper.to_string();
+        cause = deeper.source();
+    }
+    said
 }
 
 fn fail(due: Vec<Due>, status: &Status) {

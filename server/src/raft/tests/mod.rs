@@ -6,6 +6,7 @@ mod neighbours;
 mod owner;
 mod refusals;
 mod replication;
+mod secured;
 mod shelf;
 mod snapshots;
 

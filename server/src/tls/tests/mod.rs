@@ -8,6 +8,7 @@ mod rotation;
 
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
@@ -16,7 +17,7 @@ use super::settings::{Clients, Settings};
 use super::{Session, Tls};
 
 /// Somebody who signs certificates.
-struct Authority(CertifiedIssuer<'static, KeyPair>);
+pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate and its key, in PEM.
 struct Pair {
@@ -25,7 +26,7 @@ struct Pair {
 }
 
 impl Authority {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("a key");
@@ -61,7 +62,7 @@ impl Authority {
 }
 
 /// A folder that goes with the test.
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Self {
@@ -111,6 +112,12 @@ fn node(names: &[&str], authority: &Authority) -> (Tls, Folder) {
     let folder = Folder::new();
     let settings = folder.settings(&authority.sign(names), authority);
     (Tls::new(settings).expect("all is good"), folder)
+}
+
+/// The same for several threads.
+pub(crate) fn shared(authority: &Authority, names: &[&str]) -> (Arc<Tls>, Folder) {
+    let (tls, folder) = node(names, authority);
+    (Arc::new(tls), folder)
 }
 
 /// Two ends of a line.

@@ -1,6 +1,5 @@
 //! Connections of nodes to each other: who is taken, and that who dawdles holds up nobody.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
@@ -10,11 +9,6 @@ use tokio::sync::Semaphore;
 
 use super::*;
 use crate::tls::{Acceptor, Connector, incoming};
-
-fn shared(authority: &Authority, names: &[&str]) -> (Arc<Tls>, Folder) {
-    let (tls, folder) = node(names, authority);
-    (Arc::new(tls), folder)
-}
 
 /// A port that answers each connection by a byte, and its address.
 async fn port(tls: &Arc<Tls>, places: usize) -> String {
