@@ -11,6 +11,9 @@ use ruvio_e2e::cluster::{Cluster, Kind, Plan};
 
 use super::{put_generations, said, try_script};
 
+/// What has to happen happens within this, also on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 fn plan() -> Plan {
     Plan {
         kind: Kind::Replicated,
@@ -71,13 +74,13 @@ fn a_cluster_serves_and_fails_over_by_tls() {
     for number in 0..12 {
         let key = format!("key:{number}");
         while cli(&cluster, 0, "6391", &["GET", &key]) != format!("{key}\n") {
-            assert!(start.elapsed() < Duration::from_secs(20), "nobody takes over");
+            assert!(start.elapsed() < PATIENCE, "nobody takes over");
         }
     }
     cluster.nodes[1].start().expect("it starts again");
     while !cli(&cluster, 1, "6391", &["GET", "key:3"]).starts_with("key:3") {
         assert!(
-            start.elapsed() < Duration::from_secs(40),
+            start.elapsed() < 2 * PATIENCE,
             "it does not come back: {}",
             cluster.last_words()
         );
@@ -161,7 +164,7 @@ fn certificates_of_all_nodes_change_under_load_and_nobody_notices() {
         cluster.nodes[2].start().expect("it starts again");
         let start = Instant::now();
         while cli(&cluster, 2, "6391", &["SET", "after", "it"]) != "OK\n" {
-            let late = start.elapsed() > Duration::from_secs(30);
+            let late = start.elapsed() > PATIENCE;
             assert!(!late, "it does not come back: {}", cluster.last_words());
         }
         assert!(cluster.administer(&["status"]).is_ok());
