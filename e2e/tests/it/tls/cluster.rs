@@ -20,6 +20,7 @@ fn plan() -> Plan {
         nodes: 3,
         shards: 3,
         durability: "everysec",
+        disk_bytes: None,
     }
 }
 
