@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use ruvio_core::engine::{
-    CpuTimes, Host, ImageRuns, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts,
+    Certificate, CpuTimes, Host, ImageRuns, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts,
 };
 use ruvio_core::options::{Durability, Options};
 use ruvio_server::tls;
@@ -171,6 +171,14 @@ impl Host for Process {
 
     fn set_log_level(&self, level: &str) {
         crate::logging::set_level(level);
+    }
+
+    fn certificates(&self) -> [Option<Certificate>; 3] {
+        let Some(tls) = self.node.tls.get() else {
+            return [const { None }; 3];
+        };
+        let of = |(serial, left_seconds)| Certificate { serial, left_seconds };
+        tls.certificates().map(|known| known.map(of))
     }
 
     fn set_tls(&self, options: &Options) -> Result<(), String> {

@@ -300,6 +300,12 @@ impl Connection {
         Some(count)
     }
 
+    /// Nothing that it says is understood yet, and taking it in costs more than many commands.
+    #[inline]
+    pub fn is_handshaking(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
+    }
+
     /// It takes too long to show who it is.
     pub fn is_late(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.is_late())

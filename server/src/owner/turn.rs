@@ -3,7 +3,8 @@
 //!
 //! Gathering is what makes a command cheap: system calls and cache misses are shared by all that is ready.
 //! Connections that do not fit the common case (a request larger than a read, input left over from a
-//! blocked command, a client that has yet to authenticate) are served one by one from their own `input`.
+//! blocked command, a client that has yet to authenticate or to finish a handshake) are served one by one from
+//! their own `input`.
 
 use ruvio_core::command::Args;
 use ruvio_core::engine::{Ahead, Flow, Wait};
@@ -59,6 +60,8 @@ const LOOK_AHEAD: usize = 6;
 const REPLIES: usize = 256 * 1024;
 /// Unsent replies above which a client that has yet to authenticate is closed.
 const STALL_UNAUTHENTICATED: usize = 16 * 1024;
+/// Handshakes of TLS that are taken a step further in one turn: a flood of them does not keep clients waiting.
+const HANDSHAKES: usize = 4;
 /// Replies of one turn above which the buffer is given back afterwards.
 const REPLY_KEPT: usize = 1024 * 1024;
 
@@ -137,7 +140,8 @@ impl Owner {
             if connection.closing || connection.hold != Hold::None || connection.fault.is_some() {
                 continue;
             }
-            if !connection.input.is_empty() || connection.sends_large || !authenticated {
+            let is_special = connection.sends_large || !authenticated || connection.is_handshaking();
+            if is_special || !connection.input.is_empty() {
                 self.list(index);
                 continue;
             }
@@ -395,8 +399,14 @@ impl Owner {
     /// behind they stay as they are.
     pub(super) fn serve_listed(&mut self, now: Now) {
         let mut rounds = std::mem::take(&mut self.listed);
+        let mut handshakes = 0;
         for index in rounds.drain(..) {
-            if self.is_behind() {
+            let greets = self
+                .connections
+                .get(index)
+                .is_some_and(Connection::is_handshaking);
+            handshakes += usize::from(greets);
+            if self.is_behind() || greets && handshakes > HANDSHAKES {
                 self.listed.push(index);
                 continue;
             }

@@ -14,6 +14,7 @@ use rustls::{ClientConfig, InconsistentKeys, RootCertStore, ServerConfig, Suppor
 
 use super::fault::Fault;
 use super::settings::{Clients, Settings, Version};
+use super::validity::Validity;
 use super::{files, validity};
 
 /// Of HTTP/2, which gRPC speaks.
@@ -24,8 +25,9 @@ pub(super) struct Configs {
     pub clients: Arc<ServerConfig>,
     /// Where nodes speak TLS to each other.
     pub nodes: Option<Nodes>,
-    /// When the certificate ends. Unix seconds.
-    pub until: Option<i64>,
+    /// From when and until when they hold: the certificate, the one as a client if it is another, and that of the
+    /// authority which ends first.
+    pub holds: [Option<Validity>; 3],
 }
 
 pub(super) struct Nodes {
@@ -35,6 +37,8 @@ pub(super) struct Nodes {
     pub dialled: Arc<ClientConfig>,
     /// and to their ports for clients.
     pub linked: Arc<ClientConfig>,
+    /// Of a certificate of its own for that.
+    holds: Option<Validity>,
 }
 
 /// A chain and its key, and the files they are from.
@@ -43,16 +47,17 @@ struct Own<'s> {
     key: PrivateKeyDer<'static>,
     cert_path: &'s str,
     key_path: &'s str,
-    until: Option<i64>,
+    holds: Option<Validity>,
 }
 
 /// Reads all files anew.
 pub(super) fn read(settings: &Settings) -> Result<Configs, Fault> {
     let provider = Arc::new(ring::default_provider());
     let own = Own::read(settings.own())?;
-    let roots = files::authorities(&settings.ca_cert_file, &settings.ca_cert_dir)?.map(Arc::new);
+    let authorities = files::authorities(&settings.ca_cert_file, &settings.ca_cert_dir)?;
+    let (roots, of_authority) = authorities.map(|found| (found.roots, found.holds)).unzip();
     let versions = versions(settings);
-    let until = own.until;
+    let of_server = own.holds.clone();
     let nodes = match settings.among_nodes {
         false => None,
         true => {
@@ -84,10 +89,11 @@ pub(super) fn read(settings: &Settings) -> Result<Configs, Fault> {
         0 => Arc::new(NoServerSessionStorage {}),
         sessions => ServerSessionMemoryCache::new(sessions),
     };
+    let of_client = nodes.as_ref().and_then(|nodes| nodes.holds.clone());
     Ok(Configs {
         clients: Arc::new(clients),
         nodes,
-        until,
+        holds: [of_server, of_client, of_authority.flatten()],
     })
 }
 
@@ -123,6 +129,7 @@ fn nodes(
         served: Arc::new(served),
         dialled: Arc::new(dialled),
         linked: Arc::new(linked),
+        holds: as_client.holds.filter(|_| !settings.client_cert_file.is_empty()),
     })
 }
 
@@ -157,13 +164,13 @@ impl<'s> Own<'s> {
             }
         }
         let chain = files::chain(cert.0, cert.1)?;
-        let until = check_time(cert, &chain)?;
+        let holds = check_time(cert, &chain)?;
         Ok(Self {
             key: files::key(key.0, key.1)?,
             chain,
             cert_path: cert.1,
             key_path: key.1,
-            until,
+            holds,
         })
     }
 
@@ -171,6 +178,7 @@ impl<'s> Own<'s> {
         Self {
             chain: self.chain.clone(),
             key: self.key.clone_key(),
+            holds: self.holds.clone(),
             ..*self
         }
     }
@@ -195,11 +203,11 @@ impl<'s> Own<'s> {
     }
 }
 
-/// Until when the first of the chain holds, if it holds now.
+/// From when until when the first of the chain holds, if it holds now.
 fn check_time(
     (option, path): (&'static str, &str),
     chain: &[CertificateDer<'static>],
-) -> Result<Option<i64>, Fault> {
+) -> Result<Option<Validity>, Fault> {
     let Some(found) = chain.first().and_then(|first| validity::of(first)) else {
         return Ok(None);
     };
@@ -212,7 +220,7 @@ fn check_time(
         let at = validity::show(found.from);
         return Err(Fault::Early { option, path, at });
     }
-    Ok(Some(found.until))
+    Ok(Some(found))
 }
 
 pub(super) fn unix_seconds() -> i64 {

@@ -9,7 +9,7 @@ use super::configs::{self, Configs, unix_seconds};
 use super::fault::Fault;
 use super::session::Session;
 use super::settings::Settings;
-use super::validity;
+use super::validity::{self, Validity};
 use super::watch::{self, Prints, prints};
 
 /// Shared by all threads that speak TLS.
@@ -29,7 +29,7 @@ struct Files {
     is_warned: bool,
 }
 
-/// Said so long before the certificate in force ends.
+/// Said so long before the certificate in force ends, or when a tenth of its time is left.
 const NOTICE_SECONDS: i64 = 24 * 3600;
 
 impl Tls {
@@ -102,10 +102,14 @@ impl Tls {
     }
 
     fn look_at_end(&self, files: &mut Files) {
-        let Some(until) = self.in_force().until.filter(|_| !files.is_warned) else {
+        let holds = match files.is_warned {
+            false => self.in_force().holds[0].clone(),
+            true => None,
+        };
+        let Some(Validity { from, until, .. }) = holds else {
             return;
         };
-        if until - unix_seconds() < NOTICE_SECONDS {
+        if until - unix_seconds() < NOTICE_SECONDS.min((until - from) / 10) {
             files.is_warned = true;
             tracing::warn!(
                 until = validity::show(until),
@@ -127,6 +131,17 @@ impl Tls {
 
     pub(super) fn in_force(&self) -> Arc<Configs> {
         Arc::clone(&self.in_force.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The number and the seconds that are left: of the node's certificate, of the one that it shows as a client if
+    /// that is another, and of that of the authority which ends first.
+    pub fn certificates(&self) -> [Option<(String, i64)>; 3] {
+        let now = unix_seconds();
+        let left = |holds: &Validity| (holds.serial.clone(), holds.until - now);
+        self.in_force()
+            .holds
+            .each_ref()
+            .map(|holds| holds.as_ref().map(left))
     }
 
     /// With a client that has just come.
@@ -159,7 +174,8 @@ impl Tls {
 }
 
 fn say_end(what: &str, read: &Configs) {
-    let until = read.until.map_or("an unknown time".to_owned(), validity::show);
+    let until = read.holds[0].as_ref().map(|holds| validity::show(holds.until));
+    let until = until.unwrap_or_else(|| "an unknown time".to_owned());
     tracing::info!(until, "{what}");
 }
 

@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use rustls::RootCertStore;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::fault::Fault;
+use super::validity::{self, Validity};
 
 /// Of a file: a bundle of all authorities of the world is a twentieth of it.
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -50,11 +52,23 @@ fn is_locked(text: &[u8]) -> bool {
     has(b"BEGIN ENCRYPTED PRIVATE KEY") || has(b"Proc-Type: 4,ENCRYPTED")
 }
 
+pub(super) struct Authorities {
+    pub roots: Arc<RootCertStore>,
+    /// Of the one that ends first.
+    pub holds: Option<Validity>,
+}
+
 /// All certificates of the file and of the folder's files; `None` where neither is named.
-pub(super) fn authorities(file: &str, folder: &str) -> Result<Option<RootCertStore>, Fault> {
+pub(super) fn authorities(file: &str, folder: &str) -> Result<Option<Authorities>, Fault> {
     let mut roots = RootCertStore::empty();
+    let mut holds: Option<Validity> = None;
     let mut add = |option, path: &str, found: Chain| {
         for certificate in found {
+            let other = validity::of(&certificate);
+            let ends = |holds: &Option<Validity>| holds.as_ref().map_or(i64::MAX, |holds| holds.until);
+            if ends(&other) < ends(&holds) {
+                holds = other;
+            }
             roots.add(certificate).map_err(|why| Fault::BadCertificate {
                 option,
                 path: path.to_owned(),
@@ -79,7 +93,8 @@ pub(super) fn authorities(file: &str, folder: &str) -> Result<Option<RootCertSto
         }
     }
     let is_named = !file.is_empty() || !folder.is_empty();
-    Ok(is_named.then_some(roots))
+    let roots = Arc::new(roots);
+    Ok(is_named.then_some(Authorities { roots, holds }))
 }
 
 /// In the order of their names.

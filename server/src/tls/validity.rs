@@ -1,11 +1,13 @@
-//! From when and until when a certificate holds: the one field that nobody else tells of one's own certificate.
+//! From when and until when a certificate holds, and its number: what nobody else tells of one's own certificate.
 //!
-//! Reads only as far as that field, and nothing of what it reads is trusted: a certificate that makes no sense is
-//! one without the field.
+//! Reads only as far as these fields, and nothing of what it reads is trusted: a certificate that makes no sense is
+//! one without them.
 
-/// Unix seconds, both inclusive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Validity {
+    /// The number that its authority gave it, in hexadecimal digits.
+    pub serial: String,
+    /// Unix seconds, both inclusive.
     pub from: i64,
     pub until: i64,
 }
@@ -24,14 +26,29 @@ pub(super) fn of(certificate: &[u8]) -> Option<Validity> {
     if let Some((_, rest)) = take(fields, VERSION) {
         fields = rest;
     }
-    // Serial number, algorithm, issuer.
-    for tag in [INTEGER, SEQUENCE, SEQUENCE] {
+    let (serial, mut fields) = take(fields, INTEGER)?;
+    // Algorithm, issuer.
+    for tag in [SEQUENCE, SEQUENCE] {
         (_, fields) = take(fields, tag)?;
     }
     let (validity, _) = take(fields, SEQUENCE)?;
     let (from, rest) = time(validity)?;
     let (until, _) = time(rest)?;
-    Some(Validity { from, until })
+    Some(Validity {
+        serial: hexadecimal(serial),
+        from,
+        until,
+    })
+}
+
+/// Without zeros in front, two digits a byte.
+fn hexadecimal(number: &[u8]) -> String {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    let digits = |byte: &u8| format!("{byte:02X}");
+    match &number[zeros..] {
+        [] => "0".to_owned(),
+        bytes => bytes.iter().map(digits).collect(),
+    }
 }
 
 /// The content of a field with that tag, and what follows it.

@@ -134,6 +134,39 @@ fn clients_that_others_wrote_work_by_tls() {
     assert_eq!(listed, format!("name=tls,bind=127.0.0.1,port={port}"));
 }
 
+/// As `openssl` tells of the file.
+#[test]
+fn info_tells_which_certificates_are_in_force() {
+    let secure = Secure::start(&[]);
+    let serial_of = |name: &str| {
+        let mut openssl = Command::new("openssl");
+        openssl.args(["x509", "-noout", "-serial", "-in", &secure.folder.path(name)]);
+        let (is_well, told) = said(&mut openssl);
+        assert!(is_well, "{told}");
+        told.trim().replace("serial=", "")
+    };
+    let info = |field: &str| secure.server.info("tls", field).expect("it answers");
+    assert_eq!(info("tls_server_cert_serial"), serial_of("node.crt"));
+    assert_eq!(info("tls_ca_cert_serial"), serial_of("ca.crt"));
+    assert_eq!(info("tls_client_cert_serial"), "none");
+    let left: i64 = info("tls_server_cert_expires_in_seconds")
+        .parse()
+        .expect("a number");
+    assert!(left > 50 * 365 * 24 * 3600, "{left}");
+    let before = info("tls_server_cert_serial");
+    let next = secure
+        .authority
+        .sign("next", &[HOST.to_owned()])
+        .expect("is signed");
+    secure.folder.put_pair("node", &next).expect("is written");
+    let start = Instant::now();
+    while info("tls_server_cert_serial") == before {
+        assert!(start.elapsed() < Duration::from_secs(30), "it is not taken in");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(info("tls_server_cert_serial"), serial_of("node.crt"));
+}
+
 #[test]
 fn who_shows_no_good_certificate_is_refused_unless_nobody_has_to() {
     let secure = Secure::start(&[]);

@@ -64,6 +64,14 @@ pub struct LogFigures {
     pub written_bytes: u64,
 }
 
+/// A certificate of TLS.
+#[derive(Clone, Debug)]
+pub struct Certificate {
+    /// In hexadecimal digits.
+    pub serial: String,
+    pub left_seconds: i64,
+}
+
 /// Runs of the image, each of which takes in what the log has. They are numbered from one.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct ImageRuns {
@@ -104,6 +112,11 @@ pub trait Host {
 
     /// `debug`, `verbose`, `notice`, `warning` or `nothing`.
     fn set_log_level(&self, _level: &str) {}
+
+    /// Those of TLS: the node's own, the one that it shows as a client if that is another, and its authority's.
+    fn certificates(&self) -> [Option<Certificate>; 3] {
+        [const { None }; 3]
+    }
 
     /// TLS is to go by these options from now on, its files read anew. On an error all stays as it was.
     fn set_tls(&self, _options: &Options) -> Result<(), String> {

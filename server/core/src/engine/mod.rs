@@ -58,7 +58,9 @@ mod world;
 pub use away::Away;
 pub use door::{Door, Entrance};
 pub use figures::{Cycles, MemoryUsage, Rates};
-pub use host::{CpuTimes, Host, ImageRuns, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts};
+pub use host::{
+    Certificate, CpuTimes, Host, ImageRuns, LoadingFigures, LogFigures, MemoryFigures, ProcessFacts,
+};
 pub use identity::Identity;
 pub use join::How;
 pub use logged::{Taken, Wait};

@@ -61,6 +61,7 @@ const fn section(
 /// In the order in which they are shown.
 const SECTIONS: &[Section] = &[
     section("server", "Server", Shown::Always, process::server),
+    section("tls", "TLS", Shown::WithAll, process::tls),
     section("clients", "Clients", Shown::Always, clients::clients),
     section("memory", "Memory", Shown::Always, memory::memory),
     section(

@@ -45,6 +45,17 @@ pub(super) fn server(x: &mut Exec<'_>, lines: &mut Lines) {
     }
 }
 
+/// By Valkey's names; `none` where there is no such certificate.
+pub(super) fn tls(x: &mut Exec<'_>, lines: &mut Lines) {
+    let known = x.world.host.certificates();
+    for (name, known) in ["server", "client", "ca"].iter().zip(known) {
+        let serial = known.as_ref().map_or("none", |known| &known.serial);
+        lines.put(&format!("tls_{name}_cert_serial"), serial);
+        let left = known.as_ref().map_or(0, |known| known.left_seconds);
+        lines.put(&format!("tls_{name}_cert_expires_in_seconds"), left);
+    }
+}
+
 pub(super) fn cpu(x: &mut Exec<'_>, lines: &mut Lines) {
     let cpu = x.world.host.cpu();
     let seconds = |us: u64| format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
