@@ -33,6 +33,7 @@ test: setup ## everything that needs no Kubernetes
 
 soak: setup ## what takes long: 1000 kills, 600 power cuts and 1800 faults under load, and the differential tests with a log
 	cargo build -p ruvio-server -p ruvioctl
+	RUVIO_MODEL_LARGE=1 cargo test -p ruvio-model -- --nocapture
 	RUVIO_KILLS=250 RUVIO_CUTS=150 cargo test -p ruvio-e2e --test it crash -- --nocapture
 	for nodes in 3 5; do \
 		RUVIO_FAULTS=150 RUVIO_FAULT_NODES=$$nodes cargo test -p ruvio-e2e --test it linearizable -- --nocapture --test-threads 1; \

@@ -37,6 +37,9 @@ impl Owner {
         let batches = self.crossing.receive();
         // Whoever sent them may have begun to serve since the last look.
         self.end_loading();
+        if !batches.is_empty() {
+            self.look_at_leases();
+        }
         for batch in batches {
             for done in &batch.dones {
                 self.crossing.settle(batch.from, &done.ticket);

@@ -257,7 +257,8 @@ impl Owner {
         }
     }
 
-    /// Before commands run: only who holds a lease now may answer for its shard.
+    /// After commands were received and before they run: only who holds a lease now may answer for its shard. The node may
+    /// stand still at any point, so a look before they were received proves nothing.
     pub(super) fn look_at_leases(&mut self) {
         if self.seats.is_empty() {
             return;
@@ -266,11 +267,11 @@ impl Owner {
         for place in 0..self.seats.seats.len() {
             let seat = &mut self.seats.seats[place];
             match seat.standing {
-                Standing::Leads(stint) if !seat.port.has_lease(now) => {
+                Standing::Leads(stint) if !seat.port.has_lease(stint, now) => {
                     seat.standing = Standing::Unsure(stint);
                     self.engine.set_role(place, Role::Absent);
                 }
-                Standing::Unsure(stint) if seat.port.has_lease(now) => {
+                Standing::Unsure(stint) if seat.port.has_lease(stint, now) => {
                     seat.standing = Standing::Leads(stint);
                     self.engine.set_role(place, Role::Leads);
                 }

@@ -448,6 +448,7 @@ impl Owner {
                 Received::Empty => break,
                 Received::Closed => connection.closing = true,
             }
+            self.look_at_leases();
         }
         self.turn = turn;
         self.after_input(index);

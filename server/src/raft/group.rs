@@ -107,6 +107,15 @@ impl Group {
         let Some(leader) = self.leader() else {
             return Ok(None);
         };
+        let epoch = Epoch {
+            term: leader.term,
+            node: leader.node_id,
+        };
+        if self.port.is_closed(epoch) {
+            // Until another node leads.
+            tokio::time::sleep(PAUSE).await;
+            return Ok(None);
+        }
         let barrier = tokio::sync::oneshot::channel();
         let outcomes: Arc<dyn Outcomes> = Arc::new(Once(std::sync::Mutex::new(Some(barrier.0))));
         let write = self.raft.write(Batch::default()).with_leader(leader);
@@ -128,11 +137,9 @@ impl Group {
         if self.leader() != Some(leader) {
             return Ok(None);
         }
-        let epoch = Epoch {
-            term: leader.term,
-            node: leader.node_id,
+        let Some(stint) = self.port.lead(epoch) else {
+            return Ok(None);
         };
-        let stint = self.port.lead(epoch);
         tracing::info!(shard = self.port.shard().0, term = epoch.term, "leads");
         let outcomes = Arc::new(Settler {
             port: Arc::clone(&self.port),

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::group::Shard;
 use super::types::C;
 use super::wire;
-use crate::replica::{self, Port};
+use crate::replica::{Epoch, Port};
 use crate::wal::{LogId, NodeId};
 
 /// Entries that a learner may be behind when it becomes a voter: what the rest of the change takes is longer.
@@ -195,7 +195,36 @@ async fn catch_up(raft: &Shard, node: NodeId) -> Result<(), ChangeError> {
     }
 }
 
-/// Stops executing, lets what is pending commit, and only then hands over: nobody is told of an error.
+/// While it lasts the owner executes nothing.
+struct Rest<'a> {
+    port: &'a Port,
+    /// What was given away meanwhile.
+    given_away: Option<Epoch>,
+}
+
+impl<'a> Rest<'a> {
+    fn begin(port: &'a Port) -> Self {
+        port.hold();
+        Self {
+            port,
+            given_away: None,
+        }
+    }
+}
+
+/// Also where the one who asked for it waits no longer.
+impl Drop for Rest<'_> {
+    fn drop(&mut self) {
+        if let Some(epoch) = self.given_away {
+            self.port.close(epoch);
+        }
+        self.port.release();
+    }
+}
+
+/// Stops executing, lets what is pending commit, and only then hands over: nobody is told of an error. Whether or not the
+/// other node takes over then, this one does not go on: its core takes no entry any more, and the word that others
+/// may vote in spite of its lease can arrive at any time.
 pub(super) async fn transfer(raft: &Shard, port: &Port, to: NodeId) -> Result<(), TransferError> {
     let seen = raft.metrics().borrow_watched().clone();
     if seen.state != ServerState::Leader {
@@ -209,25 +238,14 @@ pub(super) async fn transfer(raft: &Shard, port: &Port, to: NodeId) -> Result<()
     if !voters.any(|voter| voter == to.0) {
         return Err(TransferError::NoVoter(to));
     }
-    let stint = port.leads();
-    let until = replica::Instant::now().after(DRAIN_MAX + TRANSFER_MAX);
-    port.hold(until);
-    let moved = hand_over(raft, port, to).await;
-    // Its group has yet to end the stint, and what were executed in it till then would be lost.
-    while moved.is_ok() && port.leads() == stint && replica::Instant::now() < until {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    port.hold(replica::Instant::default());
-    moved
-}
-
-async fn hand_over(raft: &Shard, port: &Port, to: NodeId) -> Result<(), TransferError> {
+    let mut rest = Rest::begin(port);
     drain(raft, port, to).await?;
+    let (epoch, _) = port.leads().ok_or(TransferError::Busy(to))?;
+    rest.given_away = Some(epoch);
     let trigger = raft.trigger();
-    trigger
-        .transfer_leader(to.0)
-        .await
-        .map_err(|_| TransferError::Ended)?;
+    let told = trigger.transfer_leader(to.0).await;
+    drop(rest);
+    told.map_err(|_| TransferError::Ended)?;
     let taken = |metrics: &RaftMetrics<C>| metrics.current_leader == Some(to.0);
     let wait = raft.wait(Some(TRANSFER_MAX));
     match wait.metrics(taken, "it is handed over").await {

@@ -3,6 +3,8 @@
 
 mod clock;
 mod port;
+#[cfg(test)]
+mod tests;
 
 pub use clock::Instant;
 pub use port::{Digest, Epoch, Event, Given, Outcome, Port, Proposal, Refused, Stint};

@@ -9,7 +9,7 @@
 //! under way.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -104,6 +104,8 @@ struct State {
     leads: Option<(Epoch, Stint)>,
     /// The last that began.
     stint: Stint,
+    /// No stint begins in this epoch or an earlier one.
+    closed: Epoch,
     /// The last entry that was given or executed, committed either way.
     given: LogId,
     events: VecDeque<Event>,
@@ -119,12 +121,16 @@ pub struct Port {
     /// The number of the last committed proposal, and its entry's index, which is never behind it.
     committed: AtomicU64,
     committed_index: AtomicU64,
+    /// The last stint of which a proposal was lost.
+    lost: AtomicU64,
+    /// The stint that is under way; zero: none.
+    current: AtomicU64,
     /// The index up to which the owner's keyspace has everything.
     applied: AtomicU64,
     /// Until when no other node can lead, as an `Instant`.
     lease: AtomicU64,
-    /// Until when nothing is to be executed though there is a lease, as an `Instant`.
-    held: AtomicU64,
+    /// How many want nothing to be executed though there may be a lease.
+    holds: AtomicUsize,
     /// The owner executes nothing, and all that it executed is committed.
     drained: AtomicBool,
     /// When the leader was last heard of, as an `Instant`.
@@ -155,9 +161,11 @@ impl Port {
             has_events: AtomicBool::new(false),
             committed: AtomicU64::new(0),
             committed_index: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+            current: AtomicU64::new(0),
             applied: AtomicU64::new(given.index.0),
             lease: AtomicU64::new(0),
-            held: AtomicU64::new(0),
+            holds: AtomicUsize::new(0),
             drained: AtomicBool::new(false),
             heard: AtomicU64::new(0),
             questions: Mutex::default(),
@@ -202,8 +210,13 @@ impl Port {
         self.committed_index.load(Ordering::Acquire)
     }
 
-    pub fn has_lease(&self, now: Instant) -> bool {
-        now.0 < self.lease.load(Ordering::Acquire) && now.0 >= self.held.load(Ordering::Acquire)
+    /// Whether a stint's owner may execute: nobody wants it to rest, and no other node leads. The end of a stint
+    /// counts before its owner has heard of it: a leadership that is moved ends before its lease does.
+    pub fn has_lease(&self, stint: Stint, now: Instant) -> bool {
+        // In this order: whoever takes a hold back may have ended the stint before.
+        self.holds.load(Ordering::Acquire) == 0
+            && self.current.load(Ordering::Acquire) == stint.0
+            && now.0 < self.lease.load(Ordering::Acquire)
     }
 
     /// It does not execute for want of a lease, and all that it executed is committed.
@@ -261,15 +274,20 @@ impl Port {
         question
     }
 
-    /// Tells what became of a proposal. They become committed in their order; a lost one ends its stint.
+    /// Tells what became of a proposal. They become committed in their order; a lost one ends its stint, and what was
+    /// proposed behind it counts as lost too, also if it is committed: to be told of it would be to be told of all before it.
     pub fn settle(&self, stint: Stint, number: u64, outcome: Outcome) {
         match outcome {
+            Outcome::Committed(_) if self.lost.load(Ordering::Acquire) >= stint.0 => {}
             Outcome::Committed(index) => {
                 self.committed_index.fetch_max(index, Ordering::AcqRel);
                 self.committed.fetch_max(number, Ordering::AcqRel);
                 self.owner.wake();
             }
-            Outcome::Lost => self.end(stint),
+            Outcome::Lost => {
+                self.lost.fetch_max(stint.0, Ordering::AcqRel);
+                self.end(stint);
+            }
         }
     }
 
@@ -280,9 +298,14 @@ impl Port {
             let room = self.room.notified();
             {
                 let mut state = self.lock();
-                if state.leads.is_some_and(|(epoch, _)| epoch == Epoch::of(id)) {
-                    state.given = id;
-                    return Given::Executed;
+                match state.leads {
+                    Some((epoch, _)) if epoch == Epoch::of(id) => {
+                        state.given = id;
+                        return Given::Executed;
+                    }
+                    // All that came before the stint was given: another leads since, and the group has yet to see it.
+                    Some(_) => self.follow(&mut state),
+                    None => {}
                 }
                 if state.bytes == 0 || state.bytes + payload.len() + EVENT_COST <= EVENT_BYTES {
                     state.given = id;
@@ -297,15 +320,33 @@ impl Port {
     }
 
     /// All that was committed so far was given, and nothing else of the epoch is under way: the owner executes from
-    /// here on. Only proposals of this stint may be appended in its name.
-    pub fn lead(&self, epoch: Epoch) -> Stint {
+    /// here on. Only proposals of this stint may be appended in its name. `None`: the epoch is closed.
+    pub fn lead(&self, epoch: Epoch) -> Option<Stint> {
         let mut state = self.lock();
+        if epoch <= state.closed {
+            return None;
+        }
         self.follow(&mut state);
         state.stint.0 += 1;
         let stint = state.stint;
         state.leads = Some((epoch, stint));
+        self.current.store(stint.0, Ordering::Release);
         self.push(&mut state, Event::Lead(stint));
-        stint
+        Some(stint)
+    }
+
+    /// A leadership that was given away does not come back, whether or not somebody took it: its lease proves nothing
+    /// any more.
+    pub fn close(&self, epoch: Epoch) {
+        let mut state = self.lock();
+        state.closed = state.closed.max(epoch);
+        if state.leads.is_some_and(|(current, _)| current <= epoch) {
+            self.follow(&mut state);
+        }
+    }
+
+    pub fn is_closed(&self, epoch: Epoch) -> bool {
+        epoch <= self.lock().closed
     }
 
     /// The stint is over, if it was not before.
@@ -351,11 +392,17 @@ impl Port {
         self.lease.fetch_max(until.0, Ordering::AcqRel);
     }
 
-    /// Before a leadership is handed over nothing more is to be executed: the lease counts for nothing until then. What
-    /// was executed goes on to be proposed. `Instant::default()` takes it back.
-    pub fn hold(&self, until: Instant) {
+    /// Before a leadership is handed over nothing more is to be executed: the lease counts for nothing until `release`. What
+    /// was executed goes on to be proposed.
+    pub fn hold(&self) {
         self.drained.store(false, Ordering::Release);
-        self.held.store(until.0, Ordering::Release);
+        self.holds.fetch_add(1, Ordering::AcqRel);
+        self.owner.wake();
+    }
+
+    /// Takes a `hold` back.
+    pub fn release(&self) {
+        self.holds.fetch_sub(1, Ordering::AcqRel);
         self.owner.wake();
     }
 
@@ -372,6 +419,7 @@ impl Port {
 
     fn follow(&self, state: &mut State) {
         if state.leads.take().is_some() {
+            self.current.store(0, Ordering::Release);
             let given = state.given;
             self.push(state, Event::Follow { given });
             self.over.notify_waiters();

@@ -4,11 +4,12 @@
 use super::source::Source;
 
 /// A crate's folder, and those of ours that it may import. The longest folder that fits counts.
-const CRATES: [(&str, &[&str]); 6] = [
+const CRATES: [(&str, &[&str]); 7] = [
     ("server/core/", &[]),
     ("server/", &["ruvio_core", "ruvio_proto"]),
     ("proto/", &[]),
     ("operator/", &["ruvio_proto"]),
+    ("e2e/model/", &[]),
     ("e2e/", &["ruvio_e2e", "ruvio_proto"]),
     ("bench/", &["ruvio_bench", "ruvio_core", "ruvio_e2e"]),
 ];
@@ -130,6 +131,7 @@ fn home(path: &str) -> Option<(&'static str, &'static [&'static str])> {
         "server/" => "ruvio_server",
         "proto/" => "ruvio_proto",
         "operator/" => "ruvio_operator",
+        "e2e/model/" => "ruvio_model",
         "e2e/" => "ruvio_e2e",
         _ => "ruvio_bench",
     };

@@ -129,3 +129,33 @@ fn a_leadership_is_handed_over_and_nothing_is_uncertain() {
     cluster.settled(SHARD, &[1, 2, 3], last.last());
     cluster.stop();
 }
+
+#[test]
+fn a_leadership_that_was_given_away_and_not_taken_goes_to_whoever_is_elected() {
+    let mut cluster = Cluster::start(3, 3, 1);
+    let from = cluster.leader(SHARD);
+    let before = payloads("before", 20);
+    cluster.commit(SHARD, &before);
+    cluster.settled(SHARD, &[1, 2, 3], before.last());
+    let to = NodeId(from.0 % 3 + 1);
+    cluster.of_mut(to).stop();
+    let owner = cluster.of(from).owner(SHARD);
+    let (epoch, _) = owner.port.leads().expect("it leads");
+    let node = cluster.of(from).node();
+    let moved = node.handle().block_on(node.transfer_leader(SHARD, to));
+    assert_eq!(moved, Err(TransferError::NotTaken(to)));
+    assert!(owner.port.is_closed(epoch), "it does not go on in that epoch");
+    let after = payloads("after", 20);
+    let leader = cluster.leader(SHARD);
+    cluster.commit(SHARD, &after);
+    assert_ne!(
+        cluster.of(leader).owner(SHARD).port.leads().map(|(now, _)| now),
+        Some(epoch)
+    );
+    let owner = cluster.of(from).owner(SHARD);
+    assert!(owner.desk.uncertain.lock().expect("locked").is_empty());
+    assert_eq!(owner.rebuilds(), 0, "what was executed was committed before");
+    cluster.of_mut(to).start();
+    cluster.settled(SHARD, &[1, 2, 3], after.last());
+    cluster.stop();
+}

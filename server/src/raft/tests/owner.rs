@@ -207,7 +207,7 @@ impl Turns {
 
     fn execute(&mut self) {
         let Some(stint) = self.stint else { return };
-        if !self.port.has_lease(Instant::now()) {
+        if !self.port.has_lease(stint, Instant::now()) {
             if self.pending.is_empty() {
                 self.port.note_drained();
             }
