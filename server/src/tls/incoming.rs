@@ -2,6 +2,7 @@
 //! go on side by side, so that who is slow holds up nobody, and has a place of its own meanwhile.
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,12 +14,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::stream::{Acceptor, Stream};
+use super::told::Told;
 
 /// After an accept that failed: most likely the process has no descriptor left.
 const REST: Duration = Duration::from_millis(100);
 /// Of those that are through.
 const READY_MAX: usize = 16;
-
 /// One connection, and its place among all.
 pub struct Accepted {
     stream: Stream,
@@ -40,10 +41,15 @@ pub fn incoming(
     port: &'static str,
 ) -> impl Sequence<Item = io::Result<Accepted>> {
     let (through, ready) = mpsc::channel(READY_MAX);
+    let door = Arc::new(Door {
+        acceptor,
+        port,
+        told: Told::default(),
+    });
     tokio::spawn(async move {
         tokio::select! {
             () = through.closed() => {}
-            () = accept(&listener, &acceptor, &places, port, &through) => {}
+            () = accept(&listener, &door, &places, &through) => {}
         }
     });
     unfold(ready, |mut ready| async move {
@@ -51,31 +57,44 @@ pub fn incoming(
     })
 }
 
+struct Door {
+    acceptor: Acceptor,
+    port: &'static str,
+    told: Told,
+}
+
+impl Door {
+    fn refuse(&self, from: SocketAddr, why: &str) {
+        if let Some(others) = self.told.may_tell() {
+            tracing::warn!(%from, port = self.port, why, others, "a connection is refused");
+        }
+    }
+}
+
 async fn accept(
     listener: &TcpListener,
-    acceptor: &Acceptor,
+    door: &Arc<Door>,
     places: &Arc<Semaphore>,
-    port: &'static str,
     through: &mpsc::Sender<Accepted>,
 ) {
     loop {
         let (socket, from) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(%error, port, "cannot accept a connection");
+                tracing::warn!(%error, port = door.port, "cannot accept a connection");
                 tokio::time::sleep(REST).await;
                 continue;
             }
         };
         let Ok(place) = Arc::clone(places).try_acquire_owned() else {
-            tracing::warn!(%from, port, "closed: too many connections");
+            door.refuse(from, "too many connections");
             continue;
         };
         // Without it small answers are only slower.
         let _ = socket.set_nodelay(true);
-        let (acceptor, through) = (acceptor.clone(), through.clone());
+        let (door, through) = (Arc::clone(door), through.clone());
         tokio::spawn(async move {
-            match acceptor.accept(socket).await {
+            match door.acceptor.accept(socket).await {
                 Ok(stream) => {
                     // Nobody takes it where the port serves no longer.
                     let _ = through
@@ -85,7 +104,7 @@ async fn accept(
                         })
                         .await;
                 }
-                Err(why) => tracing::info!(%from, port, %why, "a connection is refused"),
+                Err(why) => door.refuse(from, &why.to_string()),
             }
         });
     }

@@ -18,6 +18,7 @@ mod settings;
 mod stream;
 #[cfg(test)]
 pub(crate) mod tests;
+mod told;
 mod validity;
 mod watch;
 

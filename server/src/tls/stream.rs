@@ -13,6 +13,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 
 use super::current::{Tls, name_of};
 use super::fault;
+use super::told::Told;
 
 /// Whoever takes longer to show who they are is let go.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
@@ -28,7 +29,10 @@ pub struct Acceptor(Option<Arc<Tls>>);
 
 /// For connections that are made.
 #[derive(Clone, Default)]
-pub struct Connector(Option<Arc<Tls>>);
+pub struct Connector {
+    tls: Option<Arc<Tls>>,
+    told: Arc<Told>,
+}
 
 impl Acceptor {
     /// Without TLS connections are taken as they are.
@@ -46,27 +50,35 @@ impl Acceptor {
             return Ok(Stream::Plain(socket));
         };
         let accepted = TlsAcceptor::from(tls.served()?).accept(socket);
-        let stream = in_time(accepted).await?;
+        let stream = in_time(accepted).await.map_err(|error| {
+            let text = explain(&error);
+            io::Error::new(error.kind(), text)
+        })?;
         Ok(Stream::Tls(Box::new(stream.into())))
     }
 }
 
 impl Connector {
     pub fn new(tls: Option<Arc<Tls>>) -> Self {
-        Self(tls)
+        let told = Arc::default();
+        Self { tls, told }
     }
 
     /// `address`: `host:port`. A certificate has to be for the host.
     pub async fn connect(&self, address: &str) -> io::Result<Stream> {
         let socket = TcpStream::connect(address).await?;
         socket.set_nodelay(true)?;
-        let Some(tls) = &self.0 else {
+        let Some(tls) = &self.tls else {
             return Ok(Stream::Plain(socket));
         };
         let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
         let connected = TlsConnector::from(tls.dialled()?).connect(name_of(host)?, socket);
         let stream = in_time(connected).await.map_err(|error| {
-            let text = format!("{address}: {}", explain(&error));
+            let why = explain(&error);
+            if let Some(others) = self.told.may_tell() {
+                tracing::warn!(address, why, others, "another node is not reached by TLS");
+            }
+            let text = format!("{address}: {why}");
             io::Error::new(error.kind(), text)
         })?;
         Ok(Stream::Tls(Box::new(stream.into())))
