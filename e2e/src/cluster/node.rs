@@ -222,7 +222,9 @@ impl Node {
 
     fn with_clocks(&mut self, change: impl FnOnce(&mut Clocks) -> Result<()>) -> Result<()> {
         self.resume()?;
-        let Some(pid) = self.pid().filter(|_| self.is_there()) else {
+        // One whose disk is made to fail is held by a tracer, and about to end.
+        let is_there = self.is_there() && !self.is_failing;
+        let Some(pid) = self.pid().filter(|_| is_there) else {
             return Ok(());
         };
         let clocks = match self.clocks.take() {

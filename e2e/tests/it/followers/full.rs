@@ -32,7 +32,7 @@ fn a_full_disk_on_one_node_stops_nobody_and_it_catches_up() -> Result<()> {
     let given = wait("it leads nothing", LIMIT, &cluster, || {
         Ok(led_by(&cluster, FULL)? == 0)
     })?;
-    let (told, growth) = watch(&cluster, &bulk, lasts);
+    let (told, growth) = watch(&cluster, &bulk, lasts)?;
     println!("full: noticed after {noticed:?}, leads nothing {given:?} later; {told}");
     ensure!(
         cluster.nodes[FULL].is_there(),

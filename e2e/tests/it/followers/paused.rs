@@ -27,7 +27,7 @@ fn a_follower_that_stands_still_costs_the_others_nothing_and_catches_up() -> Res
     wait("others lead all", LIMIT, &cluster, || {
         Ok(led_by(&cluster, PAUSED)? == 0)
     })?;
-    let (told, growth) = watch(&cluster, &bulk, lasts);
+    let (told, growth) = watch(&cluster, &bulk, lasts)?;
     println!("paused: {told}");
     ensure!(growth.rss_bytes < RSS_BYTES_MAX, "{growth}");
     ensure!(growth.log_bytes < LOG_BYTES_MAX, "{growth}");

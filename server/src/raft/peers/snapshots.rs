@@ -88,10 +88,12 @@ pub(super) async fn send(
         };
         deliver(&remote, exports, sending, to_send).await
     };
-    tokio::select! {
+    let sent = tokio::select! {
         closed = cancel => Err(StreamingError::Closed(closed)),
         sent = sent => sent,
-    }
+    };
+    // It is tried again, and somebody should know why it takes so long.
+    sent.inspect_err(|why| tracing::warn!(shard = shard.0, %why, "a snapshot was not taken"))
 }
 
 async fn deliver(
