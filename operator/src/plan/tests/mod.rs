@@ -1,0 +1,7 @@
+//! Decisions as transcripts that a person can review, and the promises of the module over random histories.
+
+mod history;
+mod obey;
+mod table;
+mod transcripts;
+mod world;
