@@ -36,7 +36,7 @@ impl Owner {
             return false;
         }
         let class = self.engine.output_class(connection.client);
-        let limit = self.engine.world.options.output_limit(class);
+        let limit = self.engine.output_limit(connection.client);
         let over = |bytes: u64| bytes > 0 && waiting > bytes;
         let mut drop = over(limit.hard_bytes);
         if over(limit.soft_bytes) {

@@ -79,6 +79,8 @@ pub struct Owner {
     /// Somebody decides where commands run before they do: there are several shards, or other nodes.
     routes: bool,
     sync_waits: SyncWaits,
+    /// Connections whose next command a pause keeps from leaving.
+    paused: Vec<u32>,
     /// Connections that answers of other owners came for.
     answered: Vec<u32>,
     /// Room for the answer of a part of a command.
@@ -119,6 +121,7 @@ impl Owner {
             routes: engine.world.topology.is_spread(),
             sync_waits: SyncWaits::default(),
             reload_number: 0,
+            paused: Vec::new(),
             answered: Vec::new(),
             part_buffer: Vec::new(),
             engine,
@@ -195,7 +198,8 @@ impl Owner {
                 continue;
             }
             if event.token >= LINKS {
-                self.links.stir((event.token - LINKS) as usize);
+                let place = (event.token - LINKS) as usize;
+                self.links.stir(place, event.peer_done);
                 continue;
             }
             if event.token >= LISTENERS {
@@ -264,6 +268,11 @@ impl Owner {
             self.watch_listeners(poller)?;
         }
         let more = self.engine.tick(now);
+        if !self.paused.is_empty() && !self.engine.world.pause.is_on() {
+            for index in std::mem::take(&mut self.paused) {
+                self.let_go_on(index);
+            }
+        }
         self.populator.offer(&mut self.engine);
         self.look_after_some(now);
         self.deliver_news(now);

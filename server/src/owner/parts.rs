@@ -53,13 +53,18 @@ impl Owner {
         self.release_answers();
         if !self.crossing.stuck.is_empty() && self.crossing.has_room() && self.links.has_room() {
             for index in std::mem::take(&mut self.crossing.stuck) {
-                if let Some(connection) = self.connections.get_mut(index)
-                    && connection.hold == Hold::Full
-                {
-                    connection.hold = Hold::None;
-                    self.list(index);
-                }
+                self.let_go_on(index);
             }
+        }
+    }
+
+    /// There was no room for the connection's next command, and may be now.
+    pub(super) fn let_go_on(&mut self, index: u32) {
+        if let Some(connection) = self.connections.get_mut(index)
+            && connection.hold == Hold::Full
+        {
+            connection.hold = Hold::None;
+            self.list(index);
         }
     }
 

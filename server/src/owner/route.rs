@@ -30,6 +30,8 @@ pub(super) enum Routed {
     Awaited { blocking: bool },
     /// There is no room for it now: nothing was done.
     Full,
+    /// `CLIENT PAUSE` keeps it: nothing was done.
+    Paused,
 }
 
 /// A command on its way, with what goes along.
@@ -92,6 +94,11 @@ impl Owner {
                 self.crossing.stuck.push(index);
                 (Flow::Blocked, true)
             }
+            Routed::Paused => {
+                connection.hold = Hold::Full;
+                self.paused.push(index);
+                (Flow::Blocked, true)
+            }
         }
     }
 
@@ -138,6 +145,9 @@ impl Owner {
             return routed;
         }
         let course = self.engine.course(client, args, &ahead);
+        if course != Course::Here && self.engine.must_stay(client, args, now) {
+            return Routed::Paused;
+        }
         match course {
             Course::Here if self.engine.is_refusing(client, args) => {
                 let error = error::NOT_LED;
@@ -190,7 +200,10 @@ impl Owner {
 
     fn send_parts(&mut self, trip: Trip<'_>, parts: Vec<Part>, reply: &mut Reply) -> Routed {
         let me = self.crossing.me;
-        let full = |part: &Part| usize::from(part.owner) != me && self.crossing.is_full(part.owner.into());
+        let full = |part: &Part| match usize::from(part.owner) {
+            owner if owner == me => self.links.is_full() && !self.engine.is_open(part.shard),
+            owner => self.crossing.is_full(owner),
+        };
         if parts.iter().any(full) {
             return Routed::Full;
         }

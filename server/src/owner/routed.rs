@@ -1,12 +1,13 @@
 //! What clients of the routed port, and links from other nodes, need beside the ways between owners.
 
 use ruvio_core::engine::course::Then;
-use ruvio_core::engine::{Flow, Passport};
+use ruvio_core::engine::{Displaced, Flow, Passport};
 use ruvio_core::resp::Reply;
 
 use super::Owner;
 use super::answers::Expected;
-use super::crossing::Kind;
+use super::connection::Hold;
+use super::crossing::{Kind, Ticket};
 use super::route::{Routed, Trip};
 
 impl Owner {
@@ -69,6 +70,40 @@ impl Owner {
             }
         }
         Routed::Awaited { blocking: false }
+    }
+
+    /// What waited here for a key goes on waiting where the shard is led next. Its time begins anew.
+    pub(super) fn wait_elsewhere(&mut self, displaced: Displaced) {
+        let Displaced {
+            session,
+            mut passport,
+            args,
+            silent,
+        } = displaced;
+        let (kind, ticket) = match self.crossing.waiting.remove(&session) {
+            Some(waiting) => (waiting.kind, waiting.ticket),
+            None => {
+                let Some(connection) = self.connections.of(session) else {
+                    return;
+                };
+                connection.hold = Hold::BlockedElsewhere;
+                connection.travelled = true;
+                let number = connection.answers.expect(Expected::whole(silent));
+                let ticket = Ticket {
+                    number,
+                    ..self.nobody(session)
+                };
+                (Kind::Run, ticket)
+            }
+        };
+        passport.client = ticket.client;
+        match self.engine.describe_away(args.view(), passport.entrance) {
+            Some(away) => {
+                let parcel = self.parcel((kind, ticket, passport), away, vec![args]);
+                self.forward(parcel);
+            }
+            None => self.hand_over_part(ticket, passport.db, b"-UNBLOCKED the shard is led elsewhere\r\n"),
+        }
     }
 
     /// Commands around a transaction of a client that has a link of its own. `None`: nothing is special about it.

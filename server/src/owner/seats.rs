@@ -212,7 +212,9 @@ impl Owner {
     fn leave(&mut self, place: usize) {
         self.set_stint(place, None);
         self.engine.set_role(place, Role::Absent);
-        self.engine.leave_shard(place, now());
+        for displaced in self.engine.leave_shard(place, now()) {
+            self.wait_elsewhere(displaced);
+        }
         self.deliver_between(now());
     }
 

@@ -212,7 +212,7 @@ impl Engine {
         }
     }
 
-    fn is_routed(&self, client: ClientId) -> bool {
+    pub(super) fn is_routed(&self, client: ClientId) -> bool {
         let session = self.world.sessions.get(client);
         self.world.is_clustered() && session.is_some_and(|session| session.entrance.door == Door::Routed)
     }

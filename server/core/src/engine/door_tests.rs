@@ -49,7 +49,7 @@ fn table(leaders: &[Option<u64>]) -> Table {
     table
 }
 
-fn node(leaders: &[Option<u64>]) -> Engine {
+pub(super) fn node(leaders: &[Option<u64>]) -> Engine {
     let topology = topology(leaders.len() as u16);
     let shards = topology.shards_of(0).map(|shard| Shard::new(u64::from(shard), 7));
     let mut engine = Engine::spread(shards.collect(), topology, Box::new(TestHost::default()));
@@ -61,14 +61,14 @@ fn node(leaders: &[Option<u64>]) -> Engine {
     engine
 }
 
-fn enter(engine: &mut Engine, door: Door) -> ClientId {
+pub(super) fn enter(engine: &mut Engine, door: Door) -> ClientId {
     let client = connect(engine);
     engine.set_door(client, door, false);
     client
 }
 
 /// As the server does with a command that comes from a socket. A course that leads away is shown.
-fn run(engine: &mut Engine, client: ClientId, line: &str) -> String {
+pub(super) fn run(engine: &mut Engine, client: ClientId, line: &str) -> String {
     let words = OwnedArgs::from_words(line.split(' ').map(str::as_bytes));
     let (args, now) = (words.view(), Now::from_ms(NOW_MS));
     let mut reply = Reply::default();
@@ -88,7 +88,7 @@ fn run(engine: &mut Engine, client: ClientId, line: &str) -> String {
     String::from_utf8(reply.take()).unwrap()
 }
 
-fn play(engine: &mut Engine, client: ClientId, steps: &[(&str, &str)]) {
+pub(super) fn play(engine: &mut Engine, client: ClientId, steps: &[(&str, &str)]) {
     for (line, expected) in steps {
         assert_eq!(run(engine, client, line), format!("{expected}\r\n"), "{line}");
     }
@@ -398,12 +398,14 @@ fn a_link_is_let_in_by_the_token_and_stops_at_the_first_refusal() {
         assert_eq!(door, Some((Door::Cluster, true)), "{words:?}");
         assert!(answer.starts_with('-'), "{answer}");
     };
-    refused(&[b"ruvio.link", b"PROVE", &link::prove(b"other", &[7; 16])]);
+    for (token, node) in [(&b"other"[..], NodeId(1)), (b"secret", NodeId(2))] {
+        refused(&[b"ruvio.link", b"PROVE", &link::prove(token, &[7; 16], node)]);
+    }
     refused(&[b"ruvio.link", b"PROVE", b""]);
     refused(&[b"ruvio.link", b"STAND", b"0", b"2", b"0", b"0", b"1"]);
 
     let link = enter(&mut engine, Door::Cluster);
-    let proof = link::prove(b"secret", &[7; 16]);
+    let proof = link::prove(b"secret", &[7; 16], NodeId(1));
     assert!(say(&mut engine, link, &[b"ruvio.link", b"PROVE", &proof]).starts_with("-NOAUTH"));
     let link = enter(&mut engine, Door::Cluster);
     assert_eq!(

@@ -15,6 +15,7 @@ use super::door::{Door, Entrance};
 use super::session::ClientId;
 use super::{Engine, Passport};
 use crate::acl::Users;
+use crate::cluster::NodeId;
 use crate::command::spec::Group;
 use crate::command::{Args, COMMANDS, OwnedArgs};
 use crate::error::Error;
@@ -32,8 +33,14 @@ const BLOCK: usize = 64;
 const FAILED: Error = Error::new("NOAUTH the link has not proved that it is of this cluster");
 const MALFORMED: Error = Error::new("ERR a link of another version");
 
-/// HMAC-SHA-256 (RFC 2104) of the nonce, by the cluster's token.
-pub fn prove(token: &[u8], nonce: &[u8]) -> Proof {
+/// That whoever says so knows the cluster's token. It holds for the node that is meant: one that takes another's
+/// place cannot pass on what it is told and be taken for a link there.
+pub fn prove(token: &[u8], nonce: &[u8], node: NodeId) -> Proof {
+    sign(token, &[nonce, &node.0.to_be_bytes()].concat())
+}
+
+/// HMAC-SHA-256 (RFC 2104).
+fn sign(token: &[u8], said: &[u8]) -> Proof {
     let mut key = [0_u8; BLOCK];
     match token.len() {
         0..=BLOCK => key[..token.len()].copy_from_slice(token),
@@ -43,7 +50,7 @@ pub fn prove(token: &[u8], nonce: &[u8]) -> Proof {
         let padded = key.map(|byte| byte ^ pad);
         Sha256::new().chain_update(padded).chain_update(text).finalize()
     };
-    hash(0x5c, &hash(0x36, nonce)).into()
+    hash(0x5c, &hash(0x36, said)).into()
 }
 
 /// Looks at every byte whatever the first ones say.
@@ -104,9 +111,10 @@ impl Engine {
 
     fn admit_link(&mut self, client: ClientId, proof: &[u8], reply: &mut Reply) -> Result<(), Error> {
         let token = self.world.link_token.clone().ok_or(FAILED)?;
+        let me = self.world.cluster.as_ref().ok_or(FAILED)?.me;
         let session = self.world.sessions.get_mut(client).ok_or(FAILED)?;
         let nonce = session.nonce.take().ok_or(FAILED)?;
-        if !is_same(&prove(&token, &nonce[..]), proof) {
+        if !is_same(&prove(&token, &nonce[..], me), proof) {
             return Err(FAILED);
         }
         session.identity.log_in(Users::default().default_user().clone());
@@ -168,11 +176,11 @@ mod tests {
     fn proofs_are_those_of_the_standard() {
         let hex = |proof: Proof| proof.map(|byte| format!("{byte:02x}")).concat();
         assert_eq!(
-            hex(prove(b"Jefe", b"what do ya want for nothing?")),
+            hex(sign(b"Jefe", b"what do ya want for nothing?")),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         );
         assert_eq!(
-            hex(prove(
+            hex(sign(
                 &[0xaa; 131],
                 b"Test Using Larger Than Block-Size Key - Hash Key First"
             )),

@@ -37,6 +37,8 @@ mod roles;
 mod room;
 #[cfg(test)]
 mod room_tests;
+#[cfg(test)]
+mod routed_tests;
 pub mod session;
 mod spread;
 #[cfg(test)]
@@ -68,6 +70,7 @@ pub use obstacles::{Obstacle, Obstacles};
 pub use paused::{Pause, Scope};
 pub use permission::describe_denial;
 pub use remote::{Departure, Passport};
+pub use roles::Displaced;
 pub use spread::Topology;
 pub use unblock::UnblockAs;
 pub use wishes::Wish;
@@ -76,7 +79,7 @@ pub use world::{CommandStats, Parcel, Stats, World};
 use crate::command::{Args, COMMANDS, Entry};
 use crate::exec::Now;
 use crate::keyspace::{Hint, Shard};
-use crate::options::OutputClass;
+use crate::options::{ClassLimit, OutputClass, OutputLimits};
 use session::ClientId;
 
 /// What the caller does with the connection after a command.
@@ -210,6 +213,16 @@ impl Engine {
     pub fn output_class(&self, client: ClientId) -> OutputClass {
         let session = self.world.sessions.get(client);
         session.map_or(OutputClass::Normal, session::Session::output_class)
+    }
+
+    /// How much may wait for the client. What another node passes on is bounded by that node, so a link has the default,
+    /// whatever clients are granted here.
+    pub fn output_limit(&self, client: ClientId) -> ClassLimit {
+        let session = self.world.sessions.get(client);
+        match session.is_some_and(|session| session.entrance.door == Door::Peer) {
+            true => OutputLimits::default().of(OutputClass::Normal),
+            false => self.world.options.output_limit(self.output_class(client)),
+        }
     }
 
     /// Begins a turn: reads the clock from which the first command's time is counted.

@@ -5,10 +5,13 @@
 
 use std::collections::VecDeque;
 
+use super::course::whole_entry;
+use super::roles::concerns_keys;
 use super::session::{ClientId, ReplyMode};
-use super::{Engine, Flow, Parcel, World};
+use super::transaction::is_exec;
+use super::{Door, Engine, Flow, Parcel, World};
 use crate::command::spec::Flags;
-use crate::command::{Args, Entry};
+use crate::command::{Args, COMMANDS, Entry};
 use crate::exec::Now;
 use crate::resp::Reply;
 
@@ -86,14 +89,12 @@ impl World {
             }
             return false;
         }
+        if !self.holds(client, entry) {
+            return false;
+        }
         let Some(session) = self.sessions.get_mut(client) else {
             return false;
         };
-        let writes = Flags::WRITE | Flags::MAY_REPLICATE;
-        let is_write = entry.flags.any(writes) || session.exec_would_write(entry);
-        if !is_write && self.pause.until.is_none_or(|(_, scope)| scope == Scope::Writes) {
-            return false;
-        }
         // Its reply will be dropped, if so asked, when it runs.
         if session.reply_mode == ReplyMode::Skip {
             session.reply_mode = ReplyMode::SkipNext;
@@ -102,9 +103,30 @@ impl World {
         self.pause.waiting.push_back(client);
         true
     }
+
+    /// Whether a pause, while it lasts, is about the command. Other nodes' clients are paused where they are.
+    fn holds(&self, client: ClientId, entry: &Entry) -> bool {
+        let (Some(session), Some((_, scope))) = (self.sessions.get(client), self.pause.until) else {
+            return false;
+        };
+        let writes = Flags::WRITE | Flags::MAY_REPLICATE;
+        let is_write = entry.flags.any(writes) || session.exec_would_write(entry);
+        session.entrance.door != Door::Peer && (is_write || scope == Scope::All)
+    }
 }
 
 impl Engine {
+    /// Whether the command, about to leave this node, has to stay until a pause is over.
+    pub fn must_stay(&self, client: ClientId, args: Args<'_>, now: Now) -> bool {
+        self.world.pause.is_on()
+            && !self.world.pause.is_due(now)
+            && self.is_routed(client)
+            && COMMANDS.find(args.get(0)).is_some_and(|entry| {
+                let entry = whole_entry(entry, args);
+                (concerns_keys(entry) || is_exec(entry)) && self.world.holds(client, entry)
+            })
+    }
+
     /// Runs what was held back, once the pause is over.
     pub(super) fn resume(&mut self, now: Now) {
         if !self.world.pause.is_due(now) {

@@ -5,9 +5,9 @@
 
 use super::course::Course;
 use super::session::ClientId;
-use super::{Ahead, Door, Engine, Obstacle};
+use super::{Ahead, Door, Engine, Obstacle, Passport};
 use crate::command::spec::{Categories, Flags, Group, Route};
-use crate::command::{Args, COMMANDS, Entry};
+use crate::command::{Args, COMMANDS, Entry, OwnedArgs};
 use crate::effect::Effect;
 use crate::effect::apply::{ApplyError, apply};
 use crate::error::Error;
@@ -154,8 +154,9 @@ impl Engine {
     }
 
     /// The shard at a place leads here no longer: those who wait in it are told, and transactions that watch its
-    /// keys will not run. Said once the role has changed.
-    pub fn leave_shard(&mut self, place: usize, now: Now) {
+    /// keys will not run. Said once the role has changed. Who sees the whole keyspace is not told: its command is
+    /// given back, to wait where the shard is led next.
+    pub fn leave_shard(&mut self, place: usize, now: Now) -> Vec<Displaced> {
         self.select_place(place);
         let (mut waiting, mut watching) = (Vec::new(), Vec::new());
         for session in self.world.sessions.with_shadows() {
@@ -171,7 +172,12 @@ impl Engine {
                 watching.push(session.id);
             }
         }
+        let mut displaced = Vec::new();
         for (client, slot) in waiting {
+            if self.is_routed(client) {
+                displaced.extend(self.displace(client));
+                continue;
+            }
             let error = match self.world.not_led(client, Some(slot)) {
                 moved if moved.prefix() == "MOVED" => moved,
                 _ => UNBLOCKED,
@@ -180,7 +186,29 @@ impl Engine {
         }
         self.shard.interest.dirty.extend(watching);
         self.settle(now);
+        displaced
     }
+
+    fn displace(&mut self, session: ClientId) -> Option<Displaced> {
+        let passport = self.passport(session);
+        let blocked = self.stop_waiting(session)?;
+        Some(Displaced {
+            session,
+            passport,
+            args: blocked.args,
+            silent: blocked.silent,
+        })
+    }
+}
+
+/// A command that waited for a key whose shard is led elsewhere now.
+pub struct Displaced {
+    /// Who waited here: the client, or what stands for it.
+    pub session: ClientId,
+    pub passport: Passport,
+    pub args: OwnedArgs,
+    /// `CLIENT REPLY` has its answer dropped.
+    pub silent: bool,
 }
 
 /// The command is about keys: those that it names, or all.

@@ -175,7 +175,7 @@ impl Session {
     }
 }
 
-fn is_exec(entry: &Entry) -> bool {
+pub(super) fn is_exec(entry: &Entry) -> bool {
     entry.spec.name == "exec" && entry.parent.is_none()
 }
 

@@ -19,6 +19,10 @@ pub enum UnblockAs {
 impl World {
     /// `false` if nobody of that number waits. The wait ends when the running command is done.
     pub fn request_unblock(&mut self, serial: u64, how: UnblockAs) -> bool {
+        if self.awaited_away.remove(&serial) {
+            self.unblock_away.push((serial, how));
+            return true;
+        }
         let waiting = self
             .sessions
             .find_serial(serial)

@@ -94,6 +94,9 @@ pub struct World {
     pub deadlines: BTreeSet<(u64, ClientId)>,
     /// Waits that `CLIENT UNBLOCK` ends once its own command is done.
     pub(super) unblock_requests: Vec<(ClientId, UnblockAs)>,
+    /// Client numbers of those who wait at other nodes, and which of them are to wait no longer.
+    pub awaited_away: BTreeSet<u64>,
+    pub unblock_away: Vec<(u64, UnblockAs)>,
     pub pause: Pause,
     /// Who listens to what.
     pub directory: Directory,
@@ -136,6 +139,8 @@ impl World {
             blocked_count: 0,
             deadlines: BTreeSet::new(),
             unblock_requests: Vec::new(),
+            awaited_away: BTreeSet::new(),
+            unblock_away: Vec::new(),
             pause: Pause::default(),
             directory: Directory::default(),
             users: Users::default(),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::super::poll::Poller;
 use super::super::{LINKS, Owner};
-use super::link::{Came, Left};
+use super::link::Left;
 use super::parcel::Parcel;
 use super::pump::REST;
 
@@ -33,21 +33,13 @@ impl Owner {
     }
 
     fn hear_link_at(&mut self, place: usize) -> io::Result<()> {
-        let mut answers = Vec::new();
         let Some(Some(link)) = self.links.links.get_mut(place) else {
             return Ok(());
         };
-        for _ in 0..READS {
-            if !link.readable || !link.receive()? {
-                break;
-            }
-            link.take_replies(|_, came| {
-                if let Came::Answer(parcel, answer) = came {
-                    answers.push((parcel, answer));
-                }
-            })?;
-        }
-        let result = link.flush();
+        // What was answered before the link ended is an answer all the same.
+        let mut answers = Vec::new();
+        let heard = link.hear(READS, &mut answers);
+        let result = heard.and_then(|()| link.flush());
         let more = link.readable;
         for (parcel, answer) in answers {
             self.note_landed(&parcel);
@@ -189,6 +181,9 @@ impl Owner {
             } else if reads {
                 self.links.stirred.push(place);
             }
+        }
+        if !self.engine.world.unblock_away.is_empty() {
+            self.unblock_away();
         }
         self.give_up_silent();
         self.crossing.flush();

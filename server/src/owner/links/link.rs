@@ -18,6 +18,7 @@ use ruvio_core::engine::link::{self, WORD};
 use ruvio_core::engine::session::ClientId;
 use ruvio_core::engine::{Entrance, Passport};
 use ruvio_core::resp::{Frames, Protocol};
+use ruvio_core::text::number::parse_u64;
 use ruvio_server::tls::Session;
 use socket2::{Domain, Socket, Type};
 
@@ -26,6 +27,8 @@ use super::parcel::{Parcel, write};
 enum Expected {
     /// What the link is to prove itself by.
     Nonce,
+    /// By which number the other node calls the link.
+    Id,
     /// The other node has a message.
     Receipt,
     /// `OK` to what it said for itself.
@@ -52,6 +55,8 @@ pub(super) struct Link {
     /// Where nodes speak it to each other.
     tls: Option<Box<Session>>,
     pub is_ready: bool,
+    /// Of one that a client has for itself: its client number at the other node.
+    pub id: Option<u64>,
     out: Vec<u8>,
     sent: usize,
     /// Bytes that ever stood in `out`.
@@ -73,13 +78,9 @@ pub(super) struct Link {
     pub bytes: usize,
     /// The socket may have more to read.
     pub readable: bool,
+    /// The other node will say no more: read until the end, since no further edge will come.
+    pub peer_done: bool,
     pub heard: Instant,
-}
-
-/// What came of a reply.
-pub(super) enum Came {
-    Nothing,
-    Answer(Box<Parcel>, Vec<u8>),
 }
 
 /// What was under way when a link broke.
@@ -130,6 +131,7 @@ impl Link {
             token,
             tls: tls.map(Box::new),
             is_ready: false,
+            id: None,
             out: Vec::new(),
             sent: 0,
             said: 0,
@@ -145,6 +147,7 @@ impl Link {
             commands: 0,
             bytes: 0,
             readable: false,
+            peer_done: false,
             heard: Instant::now(),
         };
         link.say(
@@ -177,7 +180,10 @@ impl Link {
     }
 
     pub fn has_any_of(&self, client: ClientId) -> bool {
-        self.parcels().any(|parcel| parcel.client() == client)
+        let refused = self.refused.iter();
+        self.parcels()
+            .chain(refused)
+            .any(|parcel| parcel.client() == client)
     }
 
     pub fn parcels(&self) -> impl Iterator<Item = &Parcel> {
@@ -215,7 +221,8 @@ impl Link {
         }
     }
 
-    fn say_parcel(&mut self, parcel: Parcel) {
+    fn say_parcel(&mut self, mut parcel: Parcel) {
+        parcel.was_said = true;
         let Passport {
             db,
             protocol,
@@ -246,6 +253,7 @@ impl Link {
             // What it has taken counts as sent, whether the socket has it or not.
             self.sent += tls.send(&self.fd, &self.out[self.sent..])?;
             if self.sent < self.out.len() {
+                self.forget_sent();
                 return Ok(());
             }
         }
@@ -253,7 +261,10 @@ impl Link {
             match rustix::net::send(&self.fd, &self.out[self.sent..], SendFlags::NOSIGNAL) {
                 Ok(count) => self.sent += count,
                 // It is not connected yet, or full.
-                Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+                Err(Errno::AGAIN | Errno::INTR) => {
+                    self.forget_sent();
+                    return Ok(());
+                }
                 Err(Errno::NOTCONN) if !self.is_ready => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
@@ -266,8 +277,27 @@ impl Link {
         Ok(())
     }
 
+    /// A link that is never quiet would keep all that it ever said.
+    fn forget_sent(&mut self) {
+        if self.sent > KEPT && self.sent > self.out.len() / 2 {
+            self.out.drain(..self.sent);
+            self.sent = 0;
+        }
+    }
+
+    /// Takes in what is there, by so many reads at the most. On an error, too, the answers are those that came.
+    pub fn hear(&mut self, reads: usize, answers: &mut Vec<(Box<Parcel>, Vec<u8>)>) -> io::Result<()> {
+        for _ in 0..reads {
+            if !self.readable || !self.receive()? {
+                break;
+            }
+            self.take_replies(answers)?;
+        }
+        Ok(())
+    }
+
     /// One read. `false`: there is nothing more for now.
-    pub fn receive(&mut self) -> io::Result<bool> {
+    fn receive(&mut self) -> io::Result<bool> {
         if self.tls.is_some() {
             return self.receive_by_tls();
         }
@@ -278,7 +308,7 @@ impl Link {
             Ok((0, _)) => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok((count, _)) => {
                 self.heard = Instant::now();
-                self.readable = count == wanted;
+                self.readable = count == wanted || self.peer_done;
                 Ok(true)
             }
             Err(Errno::AGAIN | Errno::INTR) => {
@@ -306,7 +336,7 @@ impl Link {
         if got.ended {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        self.readable = got.more;
+        self.readable = got.more || self.peer_done && got.bytes > 0;
         if got.bytes > 0 {
             self.heard = Instant::now();
         }
@@ -314,7 +344,7 @@ impl Link {
     }
 
     /// Takes the replies that are here whole.
-    pub fn take_replies(&mut self, mut take: impl FnMut(&mut Self, Came)) -> io::Result<()> {
+    fn take_replies(&mut self, answers: &mut Vec<(Box<Parcel>, Vec<u8>)>) -> io::Result<()> {
         let input = std::mem::take(&mut self.input);
         let mut at = 0;
         while at < input.len() {
@@ -322,8 +352,7 @@ impl Link {
             let Some(len) = next.map_err(|_| broken("its answers make no sense"))? else {
                 break;
             };
-            let came = self.take_reply(&input[at..at + len])?;
-            take(self, came);
+            answers.extend(self.take_reply(&input[at..at + len])?);
             at += len;
         }
         self.input = input;
@@ -334,7 +363,8 @@ impl Link {
         Ok(())
     }
 
-    fn take_reply(&mut self, reply: &[u8]) -> io::Result<Came> {
+    /// Whose answer it is, if anybody's.
+    fn take_reply(&mut self, reply: &[u8]) -> io::Result<Option<(Box<Parcel>, Vec<u8>)>> {
         match self.expected.front_mut() {
             None => Err(broken("it answers what nobody asked")),
             Some(Expected::Nonce) => {
@@ -343,20 +373,32 @@ impl Link {
                     .strip_prefix(b"$16\r\n")
                     .and_then(|rest| rest.strip_suffix(b"\r\n"));
                 let nonce = nonce.ok_or_else(|| broken("it takes no links"))?;
-                let proof = link::prove(&self.token, nonce);
+                let proof = link::prove(&self.token, nonce, self.node);
                 let words = OwnedArgs::from_words([WORD, b"PROVE", &proof].into_iter());
                 self.say(&words, Expected::Assent);
-                Ok(Came::Nothing)
+                Ok(None)
+            }
+            Some(Expected::Id) => {
+                self.expected.pop_front();
+                let number = reply
+                    .strip_prefix(b":")
+                    .and_then(|rest| rest.strip_suffix(b"\r\n"));
+                self.id = number.and_then(parse_u64);
+                Ok(None)
             }
             Some(Expected::Receipt) => {
                 self.expected.pop_front();
                 self.messages -= 1;
-                Ok(Came::Nothing)
+                Ok(None)
             }
             Some(Expected::Assent) => {
                 self.expected.pop_front();
                 if reply != b"+OK\r\n" {
                     return Err(broken(&String::from_utf8_lossy(reply)));
+                }
+                if !self.is_ready && self.client.is_some() {
+                    let words = OwnedArgs::from_words([&b"CLIENT"[..], b"ID"].into_iter());
+                    self.say(&words, Expected::Id);
                 }
                 self.is_ready = true;
                 for parcel in std::mem::take(&mut self.held) {
@@ -365,24 +407,26 @@ impl Link {
                 for words in std::mem::take(&mut self.told) {
                     self.say(&words, Expected::Receipt);
                 }
-                Ok(Came::Nothing)
+                Ok(None)
             }
             Some(Expected::Parcel { left, refused, .. }) if *left > 1 => {
                 *left -= 1;
                 *refused |= is_refusal(reply);
-                Ok(Came::Nothing)
+                Ok(None)
             }
             Some(Expected::Parcel { .. }) => {
                 let Some(Expected::Parcel { parcel, refused, .. }) = self.expected.pop_front() else {
-                    return Ok(Came::Nothing);
+                    return Ok(None);
                 };
                 self.commands -= 1;
                 self.bytes = self.bytes.saturating_sub(parcel.size());
-                if refused || is_refusal(reply) {
+                // A read that waited for what its leader lost told nothing, and says it as writes do.
+                let told_nothing = !parcel.away.writes && reply.starts_with(b"-UNCERTAIN ");
+                if refused || told_nothing || is_refusal(reply) {
                     self.refused.push(*parcel);
-                    return Ok(Came::Nothing);
+                    return Ok(None);
                 }
-                Ok(Came::Answer(parcel, reply.to_vec()))
+                Ok(Some((parcel, reply.to_vec())))
             }
         }
     }

@@ -87,9 +87,10 @@ impl Links {
     }
 
     /// The socket of the link at that place may be read, or written.
-    pub fn stir(&mut self, place: usize) {
+    pub fn stir(&mut self, place: usize, peer_done: bool) {
         if let Some(Some(link)) = self.links.get_mut(place) {
             link.readable = true;
+            link.peer_done |= peer_done;
             self.stirred.push(place);
         }
     }
@@ -99,6 +100,12 @@ impl Links {
     pub fn watches(&self, client: ClientId) -> bool {
         let pin = || self.pins.get(&client);
         !self.pins.is_empty() && pin().is_some_and(|pin| pin.watches || pin.broken)
+    }
+
+    /// Commands of the client are under way over links that all share.
+    fn shares_any_of(&self, client: ClientId) -> bool {
+        let mut shared = self.links.iter().flatten().filter(|link| link.client.is_none());
+        shared.any(|link| link.has_any_of(client))
     }
 
     fn count_in(&mut self, parcel: &Parcel) {
@@ -204,6 +211,7 @@ impl Owner {
             commands,
             is_transaction: false,
             deadline: Instant::now() + self.routed_patience(),
+            was_said: false,
         }
     }
 

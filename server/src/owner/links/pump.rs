@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use ruvio_core::cluster::{NodeId, Table};
 use ruvio_core::command::{Args, OwnedArgs};
+use ruvio_core::engine::UnblockAs;
 use ruvio_core::engine::session::ClientId;
 use ruvio_core::error;
 use ruvio_core::exec::Now;
@@ -91,6 +92,10 @@ impl Owner {
             return Next::Expire;
         }
         if is_transaction && self.links.watches(client) {
+            if self.links.shares_any_of(client) {
+                // What it wrote before is to be seen by what it watches.
+                return Next::Stay;
+            }
             // It stands or falls with the link by which its keys are watched.
             let node = self.pinned_node(client);
             return Next::SendOwn(node.unwrap_or_default());
@@ -110,9 +115,10 @@ impl Owner {
         }
         self.links.pauses.remove(&shard);
         if lingers && !is_transaction {
-            let of_client = |link: &Link| link.client.is_none() && link.has_any_of(client);
-            let busy = self.links.links.iter().flatten().any(of_client);
-            return if busy { Next::Stay } else { Next::SendOwn(node) };
+            return match self.links.shares_any_of(client) {
+                true => Next::Stay,
+                false => Next::SendOwn(node),
+            };
         }
         if flights.is_some_and(|flights| flights.node != node) {
             return Next::Stay;
@@ -208,8 +214,45 @@ impl Owner {
             });
             flights.count += 1;
         }
+        if parcel.away.lingers && !parcel.away.watches && !parcel.is_transaction {
+            self.engine.world.awaited_away.insert(parcel.client().serial());
+        }
         link.pass_on(parcel);
         self.links.stirred.push(place);
+    }
+
+    /// Has those wait no longer at other nodes of whom `CLIENT UNBLOCK` said so. Their answers come as always.
+    pub(super) fn unblock_away(&mut self) {
+        let Some(table) = self.engine.world.cluster.clone() else {
+            return;
+        };
+        for (serial, how) in std::mem::take(&mut self.engine.world.unblock_away) {
+            let of_client = |link: &&Link| link.client.is_some_and(|client| client.serial() == serial);
+            let Some(link) = self.links.links.iter().flatten().find(of_client) else {
+                continue;
+            };
+            let (node, Some(id)) = (link.node, link.id) else {
+                // It has yet to introduce itself.
+                self.engine.world.unblock_away.push((serial, how));
+                continue;
+            };
+            let id = id.to_string();
+            let reason: &[u8] = match how {
+                UnblockAs::Timeout => b"TIMEOUT",
+                UnblockAs::Error => b"ERROR",
+            };
+            let words = [&b"CLIENT"[..], b"UNBLOCK", id.as_bytes(), reason];
+            let words = OwnedArgs::from_words(words.into_iter());
+            match self.shared_link(node, &table, Instant::now()) {
+                Some(place) => {
+                    if let Some(Some(link)) = self.links.links.get_mut(place) {
+                        link.tell(words.view());
+                        self.links.stirred.push(place);
+                    }
+                }
+                None => self.engine.world.unblock_away.push((serial, how)),
+            }
+        }
     }
 
     /// By the client's own link.
@@ -247,8 +290,8 @@ impl Owner {
         let patience = self.routed_patience();
         for mut parcel in parcels.into_iter().rev() {
             let shard = parcel.away.shard;
-            if parcel.away.lingers {
-                parcel.deadline = parcel.deadline.max(Instant::now() + patience / 2);
+            if parcel.away.lingers && std::mem::take(&mut parcel.was_said) {
+                parcel.deadline = parcel.deadline.max(Instant::now() + patience);
             }
             self.links.pauses.insert(shard, Instant::now() + PAUSE);
             self.links.waiting.entry(shard).or_default().push_front(parcel);
@@ -259,6 +302,7 @@ impl Owner {
     pub(super) fn note_landed(&mut self, parcel: &Parcel) {
         let shard = parcel.away.shard;
         if parcel.away.lingers {
+            self.engine.world.awaited_away.remove(&parcel.client().serial());
             return;
         }
         if let Some(flights) = self.links.flights.get_mut(&shard) {
