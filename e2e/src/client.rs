@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use crate::resp::{Value, parse};
 
 /// How long a reply may take where the test does not say otherwise.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a bounded wait for a reply ended with.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,6 +36,18 @@ impl Client {
             unread: Vec::new(),
             consumed: 0,
         })
+    }
+
+    /// The door that it came by.
+    pub fn peer(&self) -> Result<SocketAddr> {
+        Ok(self.stream.peer_addr()?)
+    }
+
+    /// The sending side, for a thread that sends while this one reads. It waits for the server as long as that takes.
+    pub fn sender(&self) -> Result<TcpStream> {
+        let sender = self.stream.try_clone()?;
+        sender.set_write_timeout(None)?;
+        Ok(sender)
     }
 
     pub fn send_raw(&mut self, bytes: &[u8]) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::net::SocketAddr;
 
 use anyhow::{Context, Result, ensure};
 
@@ -10,7 +11,6 @@ use super::deviations::meant;
 use super::grammar::{Command, Step};
 use crate::client::{Client, encode};
 use crate::resp::Value;
-use crate::server::Server;
 
 /// Where two servers part, with what led there.
 pub struct Difference {
@@ -35,13 +35,13 @@ impl fmt::Display for Difference {
     }
 }
 
-pub struct Duel<'a> {
-    pub ours: &'a Server,
-    pub theirs: &'a Server,
+pub struct Duel {
+    pub ours: SocketAddr,
+    pub theirs: SocketAddr,
     pub resp3: bool,
 }
 
-impl Duel<'_> {
+impl Duel {
     /// Plays the steps on two empty servers, then reads both keyspaces. The commands travel in one
     /// pipeline, so that twenty thousand take seconds.
     pub fn play(&self, steps: &[Step]) -> Result<Option<Difference>> {
@@ -53,7 +53,7 @@ impl Duel<'_> {
         let opening = commands.len();
         commands.extend(steps.iter().flat_map(|step| step.0.iter().cloned()));
 
-        let (mut ours, mut theirs) = (self.ours.client()?, self.theirs.client()?);
+        let (mut ours, mut theirs) = (Client::connect(self.ours)?, Client::connect(self.theirs)?);
         let (a, b) = both(&mut ours, &mut theirs, &commands)?;
         if let Some(found) = first_difference(&commands, a, b, opening) {
             return Ok(Some(found));

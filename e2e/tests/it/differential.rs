@@ -51,8 +51,8 @@ fn compare(kind: Kind, flags: &[&str], seed: u64, commands: usize) {
         let steps = steps(STEPS, &mut rng);
         played += steps.iter().map(|s| s.0.len()).sum::<usize>();
         let duel = Duel {
-            ours: &ours,
-            theirs: &theirs,
+            ours: ours.addr(),
+            theirs: theirs.addr(),
             resp3: rng.bool(),
         };
         let Some(found) = duel.play(&steps).expect("both servers answer") else {
@@ -88,8 +88,8 @@ fn a_difference_is_found_and_told_in_one_command() {
     let lacking = Server::start(Kind::Valkey, &["--rename-command", "LTRIM", ""]).expect("Valkey starts");
     let steps = steps(4 * STEPS, &mut Rng::with_seed(SEED));
     let duel = Duel {
-        ours: &lacking,
-        theirs: &whole,
+        ours: lacking.addr(),
+        theirs: whole.addr(),
         resp3: false,
     };
     let found = duel
@@ -114,7 +114,7 @@ fn name_of(found: &Difference) -> String {
         .unwrap_or_default()
 }
 
-fn shortest(duel: &Duel<'_>, steps: &[Step]) -> Option<Difference> {
+fn shortest(duel: &Duel, steps: &[Step]) -> Option<Difference> {
     let short = shrink(steps, SHRINK_TRIES, |less| matches!(duel.play(less), Ok(Some(_))));
     duel.play(&short).ok().flatten()
 }

@@ -1,6 +1,7 @@
 //! The one integration binary of the black-box tests: a module per kind of proof.
 
 mod bad_input;
+mod clients;
 mod command_table;
 mod configuration;
 mod crash;

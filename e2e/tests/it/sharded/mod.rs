@@ -3,7 +3,7 @@
 //! Which owner a connection or a key belongs to cannot be seen from outside, so every test uses enough of both
 //! that commands run at home and elsewhere.
 
-mod differential;
+pub(crate) mod differential;
 mod everywhere;
 mod observed;
 mod pipelines;
