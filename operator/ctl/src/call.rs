@@ -13,7 +13,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Response, Status};
 
 use super::address::Address;
-use super::secure::{Connector, Files};
+use super::secure::{self, Connector, Files};
 
 pub type Client = AdminClient<Channel>;
 
@@ -93,8 +93,18 @@ fn read_token(path: &Path) -> anyhow::Result<MetadataValue<Ascii>> {
     Ok(token)
 }
 
-fn unreached(node: &Address, error: &dyn std::error::Error) -> String {
-    let mut cause = error;
+fn untrusted(node: &Address, alert: &str) -> String {
+    format!(
+        "{node} does not take the certificate of --tls-cert-file ({alert}): is it signed by one of the node's \
+         tls-ca-cert-file, and is it valid now?"
+    )
+}
+
+fn unreached(node: &Address, error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(alert) = secure::alert(error) {
+        return untrusted(node, &alert);
+    }
+    let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
@@ -112,6 +122,9 @@ fn silent(node: &Address, waited: Duration) -> String {
 }
 
 fn refused(node: &Address, status: &Status) -> String {
+    if let Some(alert) = secure::alert(status) {
+        return untrusted(node, &alert);
+    }
     let said = status.message();
     match status.code() {
         Code::Unauthenticated => format!("{node} refuses the call: {said} (--token-file, RUVIO_TOKEN_FILE)"),

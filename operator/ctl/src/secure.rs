@@ -1,6 +1,7 @@
 //! TLS to nodes with `tls-cluster yes`: ruvioctl shows a certificate, and theirs has to be for the host that was
 //! named.
 
+use std::error::Error;
 use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -95,6 +96,21 @@ fn certificates(path: &Path) -> anyhow::Result<Vec<CertificateDer<'static>>> {
     Ok(found)
 }
 
+/// What the other side says of our certificate, if that is why it ended the connection: by TLS 1.3 this comes only
+/// after our first words.
+pub fn alert(error: &(dyn Error + 'static)) -> Option<String> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        let inner = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        if let Some(rustls::Error::AlertReceived(alert)) = inner {
+            return Some(format!("{alert:?}"));
+        }
+        cause = error.source();
+    }
+    None
+}
+
 impl Connector {
     /// `address`: `host:port`.
     pub fn new(config: &TlsConnector, address: &str) -> anyhow::Result<Self> {
@@ -134,6 +150,17 @@ impl Service<Uri> for Connector {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_alert_is_found_behind_what_it_caused() {
+        let alert_of = |inner: rustls::Error| {
+            let status = tonic::Status::from_error(Box::new(io::Error::other(inner)));
+            alert(&status)
+        };
+        let unknown = rustls::Error::AlertReceived(rustls::AlertDescription::UnknownCA);
+        assert_eq!(alert_of(unknown).as_deref(), Some("UnknownCA"));
+        assert_eq!(alert_of(rustls::Error::DecryptError), None);
+    }
 
     #[test]
     fn what_is_missing_is_named() {
