@@ -31,4 +31,6 @@ pub mod metadata {
     pub const TOKEN: &str = "ruvio-token";
     pub const SHARD: &str = "ruvio-shard";
     pub const LEADER: &str = "ruvio-leader";
+    /// With a refusal: the caller is of the cluster no longer.
+    pub const REMOVED: &str = "ruvio-removed";
 }

@@ -1,8 +1,11 @@
 //! The node as those who administer it see it: its part of `ruvio_server::admin`, over its membership and its groups.
 
+mod configure;
+mod recover;
+
 use std::collections::BTreeMap;
 use std::net::TcpListener;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -31,6 +34,21 @@ pub struct Administration {
     membership: Arc<Membership>,
     shards: u16,
     started: Instant,
+    revision: Revision,
+}
+
+/// Of the options that were applied last, since the node began.
+#[derive(Default)]
+struct Revision(Mutex<String>);
+
+impl Revision {
+    fn get(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, revision: String) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = revision;
+    }
 }
 
 /// Listens on the admin port of every address of `bind`.
@@ -60,6 +78,7 @@ impl Administration {
             membership,
             shards,
             started: Instant::now(),
+            revision: Revision::default(),
         }
     }
 
@@ -211,7 +230,7 @@ impl Control for Administration {
             shards_total: u32::from(self.shards),
             replicas: all.iter().filter(wanted).map(replica).collect(),
             leaders: known.map(leader).collect(),
-            config_revision: String::new(),
+            config_revision: self.revision.get(),
             uptime_ms: self.started.elapsed().as_millis() as u64,
             peer_port: port(Id::PeerPort),
             port: u32::from(self.membership.options.port()),
@@ -292,18 +311,16 @@ impl Control for Administration {
         }
     }
 
-    async fn apply_config(&self, _: ApplyConfigRequest) -> Result<ApplyConfigResponse, Refused> {
-        Err(Refused::Unsupported("use CONFIG SET on its port"))
+    async fn apply_config(&self, request: ApplyConfigRequest) -> Result<ApplyConfigResponse, Refused> {
+        self.apply(request).await
     }
 
-    async fn reload(&self, _: bool, _: bool) -> Result<ReloadResponse, Refused> {
-        Err(Refused::Unsupported("use ACL LOAD on its port"))
+    async fn reload(&self, acl: bool, tls: bool) -> Result<ReloadResponse, Refused> {
+        self.read_again(acl, tls).await
     }
 
-    async fn recover_quorum(&self, _: RecoverQuorum) -> Result<RecoverQuorumResponse, Refused> {
-        Err(Refused::Unsupported(
-            "a shard that lost its majority stays as it is",
-        ))
+    async fn recover_quorum(&self, request: RecoverQuorum) -> Result<RecoverQuorumResponse, Refused> {
+        self.recover(request).await
     }
 
     async fn digest(
@@ -452,9 +469,9 @@ fn replica(status: &ShardStatus) -> ReplicaStatus {
         shard: u32::from(status.shard.0),
         role: role.into(),
         vote: Some(common::Vote {
-            term: status.term,
-            node: status.leader.map_or(0, |node| node.0),
-            committed: status.leader.is_some(),
+            term: status.vote.term.0,
+            node: status.vote.node.0,
+            committed: status.vote.committed,
         }),
         leader: status.leader.map_or(0, |node| node.0),
         last_log_id: id(status.last_log),
@@ -468,9 +485,9 @@ fn replica(status: &ShardStatus) -> ReplicaStatus {
         purged: id(status.purged),
         membership: Some(membership(status)),
         members: others.map(progress).collect(),
-        lease_left_ms: 0,
-        keys: None,
-        memory_bytes: None,
+        lease_left_ms: status.lease_left.as_millis() as u64,
+        keys: Some(status.keys),
+        memory_bytes: Some(status.memory_bytes),
         trouble: String::new(),
     }
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -41,6 +41,8 @@ pub struct Node {
     pub ends_with_image: AtomicBool,
     /// Where it is spoken.
     pub tls: OnceLock<Arc<tls::Tls>>,
+    /// Bytes a second of a snapshot that is sent; 0: as many as go.
+    pub snapshot_rate: Arc<AtomicU64>,
     /// Who loads, where the node keeps its data.
     pub keeper: OnceLock<SyncSender<Request>>,
 }
@@ -67,6 +69,7 @@ impl Node {
             runs: Runs::default(),
             ends_with_image: AtomicBool::new(false),
             tls: OnceLock::new(),
+            snapshot_rate: Arc::default(),
             keeper: OnceLock::new(),
         }
     }
@@ -167,6 +170,10 @@ impl Host for Process {
 
     fn reserve_clients(&self, count: usize) -> Result<(), usize> {
         reserve_descriptors(count)
+    }
+
+    fn limit_snapshots(&self, bytes_per_second: u64) {
+        self.node.snapshot_rate.store(bytes_per_second, Ordering::Relaxed);
     }
 
     fn set_log_level(&self, level: &str) {

@@ -17,7 +17,7 @@ use ruvio_core::engine::Topology;
 use ruvio_core::keyspace::Shard;
 use ruvio_core::options::{Id, Options};
 use ruvio_server::image::Image;
-use ruvio_server::raft::Received;
+use ruvio_server::raft::{Before, Received};
 use ruvio_server::wal::{Entry, Kind, LogId, LogIndex, Scan, Seating, ShardId, Ticket, Wake};
 
 use tokio::sync::oneshot;
@@ -30,6 +30,7 @@ use super::painter::{self, Painter};
 use super::replicas::Membership;
 use super::storage::{Claimed, Found, Storage};
 
+mod forgotten;
 mod replicated;
 
 /// What the keeper is asked for.
@@ -45,6 +46,12 @@ pub enum Request {
     Install {
         shard: ShardId,
         received: Received,
+        done: oneshot::Sender<io::Result<()>>,
+    },
+    /// A shard is not held here any longer: its image goes, once `before` was done.
+    Forget {
+        shard: ShardId,
+        before: Before,
         done: oneshot::Sender<io::Result<()>>,
     },
     /// A run of the image is wanted.
@@ -75,10 +82,12 @@ impl Keeper {
         noticer: Noticer,
         node: &Arc<Node>,
     ) -> anyhow::Result<Self> {
-        // Two for each shard, and one for each of the others.
-        let (send, requests) = sync_channel(2 * usize::from(topology.shards) + 3);
+        // Three for each shard, and one for each of the others.
+        let (send, requests) = sync_channel(3 * usize::from(topology.shards) + 3);
         let (stopping, joinable) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
         node.keep(options.durability());
+        let rate = options.count(Id::SnapshotRate) as u64;
+        node.snapshot_rate.store(rate, Ordering::Relaxed);
         // There is one keeper.
         let _ = node.keeper.set(send.clone());
         let work = Work {
@@ -192,6 +201,7 @@ impl Work {
                     received,
                     done,
                 }) => Self::install(&painter, shard, &received, done),
+                Ok(Request::Forget { shard, before, done }) => Self::forget(&painter, shard, before, done),
                 Ok(Request::Look) | Err(RecvTimeoutError::Timeout) => {}
                 Ok(Request::Stop) | Err(RecvTimeoutError::Disconnected) => break,
             }

@@ -1,16 +1,20 @@
 //! The cluster's table as this node knows it: groups and other nodes tell what they know, and owners are shown
 //! what comes of it.
 
+use std::collections::BTreeSet;
+use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ruvio_core::cluster::{Node, NodeId, Row, Table};
-use ruvio_server::raft::Tables;
-use ruvio_server::wal::ShardId;
+use ruvio_server::datadir::RemovedNodes;
+use ruvio_server::raft::{Roster, Tables};
+use ruvio_server::wal::{self, ShardId};
 use tokio::sync::Notify;
 
+use super::host;
 use super::owners::Noticer;
 
 /// Now, by the wall clock.
@@ -26,13 +30,27 @@ pub struct Known {
     /// Why it drains: it was told to, or its disk has no room.
     told: AtomicBool,
     is_full: AtomicBool,
+    removed: Mutex<RemovedNodes>,
+    roster: Arc<Roster>,
+    node: Arc<host::Node>,
 }
 
 impl Known {
-    /// What a node knows at its start: itself.
-    pub fn new(me: Node, shards: u16, noticer: Noticer) -> Self {
+    /// What a node knows at its start: itself, and who was removed.
+    pub fn new(
+        me: Node,
+        shards: u16,
+        noticer: Noticer,
+        (removed, nodes): (RemovedNodes, BTreeSet<wal::NodeId>),
+        roster: Arc<Roster>,
+        node: Arc<host::Node>,
+    ) -> Self {
         let mut table = Table::new(me.id, shards);
         table.merge_node(me);
+        for removed in nodes {
+            roster.remove(removed);
+            table.remove_node(NodeId(removed.0));
+        }
         let table = Arc::new(table);
         noticer.put_up(Arc::clone(&table));
         Self {
@@ -41,6 +59,9 @@ impl Known {
             changed: Notify::new(),
             told: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
+            removed: Mutex::new(removed),
+            roster,
+            node,
         }
     }
 
@@ -87,6 +108,36 @@ impl Tables for Known {
 
     fn take_table(&self, other: &Table) {
         self.change(|table| table.learn(other));
+    }
+
+    fn remove(&self, nodes: &[wal::NodeId]) -> io::Result<()> {
+        let file = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
+        let removed = self.table().removed.clone();
+        let mut all: BTreeSet<_> = removed.iter().map(|node| wal::NodeId(node.0)).collect();
+        all.extend(nodes);
+        file.write(&all)?;
+        for node in nodes {
+            tracing::warn!(
+                node = node.0,
+                "a node was removed from the cluster: it is not heard any longer"
+            );
+            self.roster.remove(*node);
+        }
+        self.change(|table| {
+            let news = nodes.iter().filter(|node| table.remove_node(NodeId(node.0)));
+            news.count() > 0
+        });
+        Ok(())
+    }
+
+    /// It would lead what is left of shards that others have recovered without it: two nodes that were lost together would
+    /// even find a majority.
+    fn note_removed(&self, by: wal::NodeId) {
+        self.node.end_with(format!(
+            "node {} says that this node was removed from the cluster: what it has is not used any more. Give it an empty \
+             folder, and let it join as a new node",
+            by.0
+        ));
     }
 
     fn note_heard(&self, node: u64, is_heard: bool) {

@@ -86,6 +86,20 @@ impl Painter {
         Ok(())
     }
 
+    /// A shard's image goes: the node holds it no longer.
+    pub fn drop_image(&self, shard: ShardId) -> Result<(), ImageError> {
+        if let Some(groups) = &self.groups {
+            groups.holdings.clear(shard);
+        }
+        self.image.forget(shard)
+    }
+
+    /// What of a replicated shard was committed and given to its owner.
+    pub fn given(&self, shard: ShardId) -> LogIndex {
+        let groups = self.groups.as_ref();
+        LogIndex(groups.map_or(u64::MAX, |groups| groups.given(shard)))
+    }
+
     /// A shard was made anew.
     pub fn note_seed(&mut self, shard: u16, seed: u64) {
         self.seeds[usize::from(shard)] = seed;

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use ruvio_core::cluster;
 use ruvio_core::options::{Durability, Id, Options};
 use ruvio_server::datadir::Identity;
 use ruvio_server::image::{Arrivals, Exports, policy};
-use ruvio_server::raft::{self, Held, Images, Received};
+use ruvio_server::raft::{self, Before, Held, Images, Received};
 use ruvio_server::replica::Port;
 use ruvio_server::tls::Tls;
 use ruvio_server::wal::{LogId, Reserve, Room, ShardId};
@@ -41,6 +41,10 @@ pub struct Membership {
     token: Option<raft::Token>,
     /// Where nodes speak it to each other.
     pub tls: Option<Arc<Tls>>,
+    /// Wherever the node speaks it.
+    pub certificates: Option<Arc<Tls>>,
+    /// The nodes that are known.
+    pub roster: Arc<raft::Roster>,
     /// For peers.
     listen: SocketAddr,
 }
@@ -61,7 +65,9 @@ impl Membership {
             raft: OnceLock::new(),
             tables: OnceLock::new(),
             token: token(options)?,
+            certificates: tls.clone(),
             tls: tls.filter(|_| options.flag(Id::TlsCluster)),
+            roster: Arc::default(),
             listen: peer_address(options)?,
             options: options.clone(),
         })
@@ -70,6 +76,11 @@ impl Membership {
     /// Makes the node a member. False: it is one, or is about to be.
     pub fn invite(&self, invitation: Invitation) -> bool {
         self.invitation.0.try_send(invitation).is_ok()
+    }
+
+    /// Where clients of the cluster port reach this node from itself.
+    pub fn cluster_port(&self) -> SocketAddr {
+        SocketAddr::new(self.listen.ip(), self.options.port())
     }
 
     pub fn token(&self) -> Option<&raft::Token> {
@@ -86,7 +97,7 @@ impl Membership {
                 token: self.token.clone(),
                 shards: identity.shards,
             },
-            roster: Arc::default(),
+            roster: Arc::clone(&self.roster),
             tls: self.tls.clone(),
             listen: self.listen,
             timing: raft::Timing::default(),
@@ -185,6 +196,8 @@ pub struct Holdings {
     keeper: SyncSender<Request>,
     /// Of the log, once it is there.
     reserve: OnceLock<Arc<Reserve>>,
+    /// Bytes a second of a snapshot that is sent.
+    rate: Arc<AtomicU64>,
 }
 
 impl Holdings {
@@ -193,6 +206,7 @@ impl Holdings {
         exports: Exports,
         arrivals: Arrivals,
         keeper: SyncSender<Request>,
+        rate: Arc<AtomicU64>,
     ) -> Self {
         let held = held.into_iter().map(|at| at.map(|at| Held { at })).collect();
         Self {
@@ -201,6 +215,19 @@ impl Holdings {
             arrivals: Arc::new(arrivals),
             keeper,
             reserve: OnceLock::new(),
+            rate,
+        }
+    }
+
+    /// There is no image of the shard any longer, nor anything of one that arrives.
+    pub fn clear(&self, shard: ShardId) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = held.get_mut(usize::from(shard.0)) {
+            *place = None;
+        }
+        drop(held);
+        if let Err(error) = self.arrivals.forget(shard) {
+            tracing::warn!(shard = shard.0, %error, "what came of a snapshot cannot be removed");
         }
     }
 
@@ -240,6 +267,16 @@ impl Images for Holdings {
         })
     }
 
+    fn forget(&self, shard: ShardId, before: Before) -> BoxFuture<'_, io::Result<()>> {
+        let (done, forgotten) = tokio::sync::oneshot::channel();
+        let asked = self.keeper.try_send(Request::Forget { shard, before, done });
+        Box::pin(async move {
+            asked.map_err(|_| io::Error::other("the keeper takes nothing more"))?;
+            let forgotten = forgotten.await;
+            forgotten.map_err(|_| io::Error::other("the keeper has ended"))?
+        })
+    }
+
     fn exports(&self) -> Option<Exports> {
         Some(self.exports.clone())
     }
@@ -252,6 +289,10 @@ impl Images for Holdings {
         self.reserve
             .get()
             .is_none_or(|reserve| reserve.room() == Room::Open)
+    }
+
+    fn bytes_per_second_max(&self) -> u64 {
+        self.rate.load(Ordering::Relaxed)
     }
 }
 

@@ -111,6 +111,9 @@ impl Found {
             }
             other => other,
         }?;
+        for shard in self.leaving() {
+            image.forget(shard)?;
+        }
         for (shard, state) in self.recovery.shards() {
             let held = image.meta(*shard)?.map_or(0, |meta| meta.at.index);
             let purged = state.purged.index.0;
@@ -125,6 +128,13 @@ impl Found {
         }
         self.claimed.directory.name_holder();
         Ok(image)
+    }
+
+    /// Shards that are held here no longer, and whose image was yet to go when the node ended.
+    pub fn leaving(&self) -> Vec<ShardId> {
+        let shards = self.recovery.shards().iter();
+        let leaving = shards.filter(|(_, state)| state.leaving);
+        leaving.map(|(shard, _)| *shard).collect()
     }
 
     /// Before the store of rows is opened, which would begin a new one in the place of a part that was deleted and remove
@@ -163,6 +173,11 @@ impl Found {
     /// Where images of other nodes arrive.
     pub fn arrivals_folder(&self) -> PathBuf {
         self.claimed.directory.image().join("arriving")
+    }
+
+    /// The directory itself.
+    pub fn folder(&self) -> &Path {
+        self.claimed.directory.path()
     }
 
     pub fn log_folder(&self) -> PathBuf {

@@ -11,6 +11,7 @@ mod every_command;
 mod followers;
 mod linearizable;
 mod listening;
+mod recovery;
 mod routed;
 mod sharded;
 mod slow_readers;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ruvio_proto::admin::v1::ConfigOption;
 
 use super::address::Address;
 use super::secure::Files;
@@ -73,6 +74,13 @@ pub enum Ask {
     Digest { shard: Option<u16> },
     /// Change who holds a shard: new members learn first, then the voters change in one step.
     ChangeReplicas(Changing),
+    /// Change options of all --nodes while they run, all of them or none. They last until the node ends.
+    ApplyConfig(Applying),
+    /// Have all --nodes read files again.
+    Reload(Reloading),
+    /// Go on with one survivor of shards whose majority is lost for good. Without --yes it only says what each survivor
+    /// holds, and what might be lost.
+    RecoverQuorum(Recovering),
 }
 
 #[derive(Args, Debug)]
@@ -104,6 +112,42 @@ pub struct Changing {
     /// How long new members may take to catch up.
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time)]
     pub catch_up: Duration,
+}
+
+#[derive(Args, Debug)]
+pub struct Applying {
+    /// As CONFIG SET takes them.
+    #[arg(required = true, value_name = "NAME=VALUE", value_parser = super::configure::option)]
+    pub options: Vec<ConfigOption>,
+    /// A name for this set of options, which status -o json shows.
+    #[arg(long, default_value = "")]
+    pub revision: String,
+    /// Only say what would come of it.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Reloading {
+    /// The users in aclfile.
+    #[arg(long)]
+    pub acl: bool,
+    /// The certificates.
+    #[arg(long)]
+    pub tls: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Recovering {
+    /// The nodes that nobody can bring back. They are removed: what comes under their ids is refused from then on.
+    #[arg(long, required = true, value_name = "ID", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..))]
+    pub lost: Vec<u64>,
+    /// Of these shards. Without it, of all that have lost their majority.
+    #[arg(long = "shard", value_name = "SHARD", value_delimiter = ',')]
+    pub shards: Vec<u16>,
+    /// Do it.
+    #[arg(long)]
+    pub yes: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -242,6 +286,9 @@ mod tests {
             ("ruvioctl status --nodes a:b", "host:port"),
             ("ruvioctl transfer-leader 0 --to 0", "0 is not in 1.."),
             ("ruvioctl change-replicas 0 --add x", "numbers from 1"),
+            ("ruvioctl apply-config maxmemory", "NAME=VALUE"),
+            ("ruvioctl recover-quorum --yes", "--lost"),
+            ("ruvioctl recover-quorum --lost 0", "0 is not in 1.."),
         ] {
             let said = parsed(line).expect_err(line);
             assert!(said.contains(says), "{line}: {said}");

@@ -37,6 +37,8 @@ pub struct Shard {
     pub lags: BTreeMap<u64, u64>,
     /// `None`: nobody who was asked knows.
     pub keys: Option<u64>,
+    /// Of the keyspace in memory, likewise.
+    pub memory_bytes: Option<u64>,
 }
 
 impl Cluster {
@@ -153,6 +155,7 @@ impl Cluster {
                 })
                 .unwrap_or_default(),
             keys: best.and_then(|(_, replica)| replica.keys),
+            memory_bytes: best.and_then(|(_, replica)| replica.memory_bytes),
         }
     }
 

@@ -60,6 +60,7 @@ fn shard(cluster: &Cluster, shard: &Shard) -> Value {
         "committed": shard.committed,
         "lag": shard.lags.iter().map(lag).collect::<Vec<_>>(),
         "keys": shard.keys,
+        "memory_bytes": shard.memory_bytes,
         "replicas": cluster.replicas(shard.number).map(replica).collect::<Vec<_>>(),
     })
 }

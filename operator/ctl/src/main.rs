@@ -1,18 +1,20 @@
 //! `ruvioctl`: administers a cluster through its nodes' admin ports.
 //!
 //! `arguments` says what can be asked; `call` speaks with one node, by TLS if `secure` is told to, and turns what goes wrong into a sentence;
-//! `cluster` is what all nodes said, put together. `founding`, `joining`, `leaders`, `replicas` and `digest`
+//! `cluster` is what all nodes said, put together. `founding`, `joining`, `leaders`, `replicas`, `recovery`, `configure` and `digest`
 //! decide what to ask of whom, and `table` and `json` show it. What decides and what shows is pure: it is tested without a node.
 
 mod address;
 mod arguments;
 mod call;
 mod cluster;
+mod configure;
 mod digest;
 mod founding;
 mod joining;
 mod json;
 mod leaders;
+mod recovery;
 mod replicas;
 #[cfg(test)]
 mod samples;
@@ -69,5 +71,8 @@ async fn run(arguments: Arguments) -> anyhow::Result<String> {
         Ask::Undrain { node } => leaders::drain(&caller, &nodes, &node, false).await,
         Ask::Digest { shard } => digest::compare(&caller, &nodes, shard).await,
         Ask::ChangeReplicas(wish) => replicas::change(&caller, &nodes, &wish).await,
+        Ask::ApplyConfig(wish) => configure::apply(&caller, &nodes, &wish).await,
+        Ask::Reload(wish) => configure::reload(&caller, &nodes, &wish).await,
+        Ask::RecoverQuorum(wish) => recovery::recover(&caller, &nodes, &wish).await,
     }
 }

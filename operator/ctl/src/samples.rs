@@ -89,10 +89,10 @@ pub fn golden() -> Cluster {
         ..MemberProgress::default()
     };
     let mut first = replica(0, 4, 1, &[1, 2, 3]);
-    (first.committed, first.keys) = (index(1042), Some(12));
+    (first.committed, first.keys, first.memory_bytes) = (index(1042), Some(12), Some((21 << 20) + 5));
     first.members = vec![progress(2, 0), progress(3, 15)];
     let mut second = replica(1, 2, 2, &[1, 2]);
-    (second.committed, second.keys) = (index(7), Some(5));
+    (second.committed, second.keys, second.memory_bytes) = (index(7), Some(5), Some(900));
     second.members = vec![progress(1, 0), progress(3, 0)];
     let membership = second
         .membership

@@ -80,6 +80,7 @@ fn shard_rows(shards: &[Shard]) -> Vec<Vec<String>> {
         "COMMITTED",
         "LAG",
         "KEYS",
+        "MEMORY",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for shard in shards {
@@ -101,6 +102,7 @@ fn shard_rows(shards: &[Shard]) -> Vec<Vec<String>> {
                 Some((node, lag)) => format!("{lag} (node {node})"),
             },
             shard.keys.map_or("-".to_owned(), |keys| keys.to_string()),
+            shard.memory_bytes.map_or("-".to_owned(), size),
         ]);
     }
     rows
@@ -131,6 +133,16 @@ fn troubles(cluster: &Cluster) -> Vec<String> {
 pub fn list(nodes: &BTreeSet<u64>) -> String {
     let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
     nodes.join(" ")
+}
+
+/// In the largest unit of which there are ten.
+fn size(bytes: u64) -> String {
+    match bytes {
+        b @ 0..10_240 => format!("{b}B"),
+        b @ 10_240..10_485_760 => format!("{}K", b >> 10),
+        b @ 10_485_760..10_737_418_240 => format!("{}M", b >> 20),
+        b => format!("{}G", b >> 30),
+    }
 }
 
 /// The largest unit that fits, and no smaller ones.
@@ -176,10 +188,10 @@ NODE  ADMIN           PHASE    LEADS  REPLICAS  RELEASE  UPTIME
 1     127.0.0.1:7481  serving  1      3         0.1.0    59s
 2     127.0.0.1:7482  serving  1      2         0.1.0    3h
 
-SHARD  LEADER  TERM  VOTERS  LEARNERS  COMMITTED  LAG          KEYS
-0      1       4     1 2 3   -         1042       15 (node 3)  12
-1      2       2     1 2     3         7          0            5
-2      none    9     1 3     -         0          -            -
+SHARD  LEADER  TERM  VOTERS  LEARNERS  COMMITTED  LAG          KEYS  MEMORY
+0      1       4     1 2 3   -         1042       15 (node 3)  12    21M
+1      2       2     1 2     3         7          0            5     900B
+2      none    9     1 3     -         0          -            -     -
 
 cannot reach 127.0.0.1:7483: Connection refused
 shard 2 on node 1: its keyspace is made anew";

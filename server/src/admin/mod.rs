@@ -7,6 +7,7 @@
 //!
 //! Invariant: no call is looked at before its token is.
 
+mod confirmation;
 mod control;
 mod founding;
 mod guard;
@@ -16,6 +17,7 @@ mod service;
 #[cfg(test)]
 mod tests;
 
+pub use confirmation::confirmation;
 pub use control::{Control, RecoverQuorum, ReplicaChange};
 pub use founding::{Founder, Founding};
 pub use guard::Guard;

@@ -162,7 +162,25 @@ async fn nothing_is_done_for_who_has_no_token() {
     let transfer = client
         .transfer_leader(Request::new(TransferLeaderRequest::default()))
         .await;
+    let change = client
+        .change_replicas(bench.request(ChangeReplicasRequest::default()))
+        .await;
+    let drain = client.drain(bench.request(DrainRequest::default())).await;
+    let apply = client
+        .apply_config(bench.request(ApplyConfigRequest::default()))
+        .await;
+    let reload = client.reload(bench.request(ReloadRequest::default())).await;
+    let recover = client
+        .recover_quorum(Request::new(RecoverQuorumRequest::default()))
+        .await;
+    let digest = client.digest(Request::new(DigestRequest::default())).await;
     for refused in [
+        change.map(drop).map_err(said),
+        drain.map(drop).map_err(said),
+        apply.map(drop).map_err(said),
+        reload.map(drop).map_err(said),
+        recover.map(drop).map_err(said),
+        digest.map(drop).map_err(said),
         status.map(drop).map_err(said),
         founding.map(drop).map_err(said),
         transfer.map(drop).map_err(said),

@@ -7,6 +7,7 @@
 
 mod identity;
 mod refusal;
+mod removed;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -17,6 +18,7 @@ use rustix::fs::{Access, FlockOperation};
 
 pub use identity::Identity;
 pub use refusal::Refusal;
+pub use removed::RemovedNodes;
 
 use crate::wal::{self, ClusterId};
 use identity::FORMAT;

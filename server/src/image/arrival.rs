@@ -178,6 +178,18 @@ impl Arrivals {
         })
     }
 
+    /// What came of a shard goes, and a stream of it that is under way ends.
+    pub fn forget(&self, shard: ShardId) -> Result<(), ArrivalError> {
+        let turns = {
+            let mut shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(shards.entry(shard).or_default())
+        };
+        let mut current = lock(&turns);
+        current.0 += 1;
+        let of_shard = prefix(shard);
+        self.remove(|name, _| name.starts_with(&of_shard))
+    }
+
     /// The file and the rows that are made of it have to find room.
     fn check_room(&self, bytes_about: u64, offset: u64) -> Result<(), ArrivalError> {
         let disk = rustix::fs::statvfs(&self.folder).map_err(|source| self.failed(source.into()))?;

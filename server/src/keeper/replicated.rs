@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
+use ruvio_server::datadir::RemovedNodes;
 use ruvio_server::image::{Arrivals, Image};
 use ruvio_server::raft::{self, Received};
 use ruvio_server::replica::Port;
@@ -56,8 +57,18 @@ impl Work {
             .collect::<anyhow::Result<_>>()?;
         let arrivals = Arrivals::open(&found.arrivals_folder())?;
         let exports = painter.image.exports();
-        let holdings = Arc::new(Holdings::new(held, exports, arrivals, self.requests.clone()));
+        let rate = Arc::clone(&self.node.snapshot_rate);
+        let holdings = Arc::new(Holdings::new(
+            held,
+            exports,
+            arrivals,
+            self.requests.clone(),
+            rate,
+        ));
+        let leaving = found.leaving();
+        let removed = RemovedNodes::read(found.folder())?;
         let (storage, stores) = found.start_replicated(&shards, RECENT_BYTES)?;
+        self.finish_leaving(&storage.wal, &leaving)?;
         self.node.note_log(storage.wal.watch());
         holdings.note_reserve(storage.wal.reserve());
         let images = Arc::clone(&holdings) as Arc<dyn raft::Images>;
@@ -80,6 +91,9 @@ impl Work {
             membership.describe(&identity),
             self.topology.shards,
             self.noticer.clone(),
+            removed,
+            Arc::clone(&membership.roster),
+            Arc::clone(&self.node),
         );
         let node = Arc::clone(&self.node);
         let fatal = move |why: &str| node.end_with(why.to_owned());
@@ -162,20 +176,23 @@ impl Work {
         let lane = storage.wal.lane(0);
         // What came as a snapshot is in no log.
         let in_image = painter.image.meta(shard)?.map_or(0, |meta| meta.at.index);
+        // What was given may have been voided since: then it is another shard, which holds less.
+        let goal = || up_to.index.min(painter.given(shard));
         let is_written = || {
             let written = lane.progress(shard).map(|progress| progress.written.0);
-            written.is_some_and(|written| written >= up_to.index)
+            written.is_some_and(|written| written >= goal())
         };
-        while in_image < up_to.index.0 && !is_written() {
+        while in_image < goal().0 && !is_written() {
             if self.stopping.load(Ordering::Relaxed) || lane.ended() {
                 return Ok(());
             }
             std::thread::sleep(REST);
         }
+        let goal = goal();
         let image = &painter.image;
         let load = std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().name(format!("loader-{}", shard.0));
-            let fill = thread.spawn_scoped(scope, || self.fill_anew(storage, image, shard, up_to.index))?;
+            let fill = thread.spawn_scoped(scope, || self.fill_anew(storage, image, shard, goal))?;
             fill.join()
                 .unwrap_or_else(|_| bail!("a thread that loads panicked"))
         })?;

@@ -277,6 +277,7 @@ impl Owner {
         self.look_after_some(now);
         self.deliver_news(now);
         self.note_changes();
+        self.note_sizes();
         let pause = if more { Duration::ZERO } else { TICK };
         let mut next = Instant::now() + pause;
         if let Some(deadline) = self.engine.next_deadline_ms() {

@@ -181,6 +181,17 @@ impl Owner {
         }
     }
 
+    /// Says how large the keyspaces are, for those who administer the node.
+    pub(super) fn note_sizes(&self) {
+        for (place, seat) in self.seats.seats.iter().enumerate() {
+            let (keys, memory_bytes) = match seat.standing {
+                Standing::Absent => (0, 0),
+                _ => self.engine.size_at(place),
+            };
+            seat.port.note_size(keys, memory_bytes);
+        }
+    }
+
     /// Says what the keyspace holds, where that is what is committed up to an entry.
     fn answer_questions(&mut self, place: usize) {
         let seat = &self.seats.seats[place];

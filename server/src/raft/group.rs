@@ -64,21 +64,20 @@ impl Group {
         }
     }
 
-    /// Runs until the core ends: what it says then ends the node.
-    pub async fn run(mut self) -> Fatal<C> {
+    /// Runs until the core ends: what it says then, and the proposals for whatever comes after it.
+    pub async fn run(mut self) -> (Fatal<C>, mpsc::Receiver<Proposal>) {
         loop {
-            if let Err(fatal) = self.follow().await {
-                return fatal;
+            if let Err(fatal) = self.run_once().await {
+                return (fatal, self.proposals);
             }
-            match self.begin().await {
-                Ok(Some(leading)) => {
-                    if let Err(fatal) = self.lead(leading).await {
-                        return fatal;
-                    }
-                }
-                Ok(None) => {}
-                Err(fatal) => return fatal,
-            }
+        }
+    }
+
+    async fn run_once(&mut self) -> Result<(), Fatal<C>> {
+        self.follow().await?;
+        match self.begin().await? {
+            Some(leading) => self.lead(leading).await,
+            None => Ok(()),
         }
     }
 

@@ -95,6 +95,12 @@ impl Roster {
         nodes.insert(node, Standing::Removed);
     }
 
+    /// Whether it is of the cluster no longer.
+    fn has_removed(&self, node: NodeId) -> bool {
+        let nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.get(&node) == Some(&Standing::Removed)
+    }
+
     /// Whether a node may speak. Else why not.
     pub(super) fn admit(&self, node: NodeId, incarnation: u64) -> Result<(), String> {
         let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -195,9 +201,14 @@ impl Gatekeeper {
             ));
         }
         let node = NodeId(node);
-        self.roster
-            .admit(node, incarnation)
-            .map_err(Status::permission_denied)?;
+        self.roster.admit(node, incarnation).map_err(|why| {
+            let mut status = Status::permission_denied(why);
+            if self.roster.has_removed(node) {
+                let yes = MetadataValue::from_static("yes");
+                status.metadata_mut().insert(metadata::REMOVED, yes);
+            }
+            status
+        })?;
         Ok(Caller { node, incarnation })
     }
 }

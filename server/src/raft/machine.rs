@@ -2,7 +2,7 @@
 //! snapshot. Nothing is evaluated here, and no keyspace is touched.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
@@ -28,6 +28,8 @@ pub struct Machine {
     applied: Option<LogIdOf<C>>,
     /// Applied ones, oldest first; the first is that of the start.
     memberships: Vec<StoredMembershipOf<C>>,
+    /// Shared by all clones.
+    life: Arc<()>,
 }
 
 impl Machine {
@@ -40,7 +42,13 @@ impl Machine {
             store,
             applied: wire::library_id(applied),
             memberships: vec![membership],
+            life: Arc::default(),
         }
+    }
+
+    /// Gone when all clones are.
+    pub fn life(&self) -> Weak<()> {
+        Arc::downgrade(&self.life)
     }
 
     /// The log restates it, so that it outlives its entry.

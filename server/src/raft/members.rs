@@ -155,7 +155,7 @@ pub(super) async fn change(
         membership = Some(done.map_err(|error| failed(raft, error))?.log_id);
     }
     for (node, _) in add {
-        catch_up(raft, *node).await?;
+        catch_up(raft, *node, membership).await?;
     }
     let voters = ChangeMembers::ReplaceAllVoters(plan.voters);
     let done = raft.change_membership_if(voters, false, at(membership)).await;
@@ -163,8 +163,9 @@ pub(super) async fn change(
     Ok(wire::wal_id(&done.log_id))
 }
 
-/// Waits until a learner has nearly all that its leader has.
-async fn catch_up(raft: &Shard, node: NodeId) -> Result<(), ChangeError> {
+/// Waits until a learner has nearly all that its leader has, and the entry by which it is a member: then nobody can tell it
+/// any longer that it is none.
+async fn catch_up(raft: &Shard, node: NodeId, member_by: Option<LogIdOf<C>>) -> Result<(), ChangeError> {
     let mut metrics = raft.metrics();
     let (mut most, mut since) = (None, Instant::now());
     loop {
@@ -179,7 +180,9 @@ async fn catch_up(raft: &Shard, node: NodeId) -> Result<(), ChangeError> {
                 Some(replication) => replication.get(&node.0).copied().flatten().map(|id| id.index),
                 None => None,
             };
-            if matched.is_some_and(|matched| matched + LAG_MAX >= seen.last_log_index.unwrap_or(0)) {
+            let wanted = seen.last_log_index.unwrap_or(0).saturating_sub(LAG_MAX);
+            let wanted = wanted.max(member_by.map_or(0, |id| id.index));
+            if matched.is_some_and(|matched| matched >= wanted) {
                 return Ok(());
             }
             if matched > most {

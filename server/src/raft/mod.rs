@@ -12,6 +12,8 @@
 //! It knows nothing of commands, connections and keyspaces: what it replicates are bytes. Nobody else in the
 //! server knows the consensus library.
 
+mod current;
+mod dismissal;
 mod group;
 mod identity;
 mod lease;
@@ -20,6 +22,7 @@ mod members;
 mod node;
 mod peers;
 pub mod placement;
+mod recovery;
 mod service;
 mod snapshot;
 mod spread;
@@ -37,8 +40,9 @@ pub use machine::Machine;
 pub use members::{ChangeError, TransferError};
 pub use node::{InitializeRefused, Node, OnFatal, Replica, Role, Settings, ShardStatus, StartError, Timing};
 pub use peers::Peers;
+pub use recovery::RecoverError;
 pub use service::{Neighbours, Refusal as NeighbourRefusal};
-pub use snapshot::{Held, Images, Received, Snapshot};
+pub use snapshot::{Before, Held, Images, Received, Snapshot};
 pub use store::{OpenError, Store, open};
 pub use topology::{Exchange, Tables};
 pub use types::{Batch, C, End, Membership, Outcomes, Refusal, Release};

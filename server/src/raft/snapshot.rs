@@ -29,12 +29,17 @@ pub struct Received {
     pub file: PathBuf,
 }
 
+/// What is to be done before an image is dropped. It may wait for the disk.
+pub type Before = Box<dyn FnOnce() -> io::Result<()> + Send>;
+
 /// The images of the node's shards, as far as groups have to do with them.
 pub trait Images: Send + Sync {
     /// What the shard's image durably holds. `None` where there is none.
     fn held(&self, shard: ShardId) -> Option<Held>;
     /// Puts a received one in its place.
     fn install(&self, shard: ShardId, received: Received) -> BoxFuture<'_, io::Result<()>>;
+    /// Drops it, once `before` was done, while nobody reads the shard's image or log.
+    fn forget(&self, shard: ShardId, before: Before) -> BoxFuture<'_, io::Result<()>>;
     /// To send them. `None`: none of them is.
     fn exports(&self) -> Option<Exports>;
     /// Where others' arrive. `None`: none is taken.

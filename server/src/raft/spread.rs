@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ruvio_core::cluster::Table;
 
-use super::group::Shard;
+use super::current::Current;
 use super::members;
 use super::placement::{Held, Move, next_move};
 use super::topology::Tables;
@@ -22,7 +22,7 @@ const CALM: Duration = Duration::from_secs(3);
 const HASTE: Duration = Duration::from_millis(100);
 
 /// For as long as the node runs.
-pub(super) async fn spread(groups: BTreeMap<ShardId, (Shard, Arc<Port>)>, tables: Arc<dyn Tables>) {
+pub(super) async fn spread(groups: BTreeMap<ShardId, (Current, Arc<Port>)>, tables: Arc<dyn Tables>) {
     loop {
         let changed = tables.changed();
         let table = tables.table();
@@ -34,10 +34,10 @@ pub(super) async fn spread(groups: BTreeMap<ShardId, (Shard, Arc<Port>)>, tables
         let Some(Move { shard, to, .. }) = move_of(&tables.table()) else {
             continue;
         };
-        let Some((raft, port)) = groups.get(&shard) else {
+        let Some((current, port)) = groups.get(&shard) else {
             continue;
         };
-        match members::transfer(raft, port, to).await {
+        match members::transfer(&current.raft(), port, to).await {
             Ok(()) => tracing::info!(shard = shard.0, to = to.0, "the leadership was handed over"),
             Err(why) => tracing::info!(shard = shard.0, to = to.0, %why, "the leadership stays for now"),
         }

@@ -10,8 +10,10 @@ use openraft::ServerState;
 use openraft::async_runtime::watch::WatchReceiver;
 use openraft::metrics::RaftServerMetrics;
 use ruvio_core::cluster::{NodeId, Row, Table};
+use ruvio_proto::metadata;
 use ruvio_proto::peer::v1 as peer;
 
+use super::current::Current;
 use super::group::Shard;
 use super::peers::Peers;
 use super::service::{Neighbours, Refusal};
@@ -24,7 +26,11 @@ pub trait Tables: Send + Sync {
     fn table(&self) -> Arc<Table>;
     /// Takes in what a group of this node says of its shard.
     fn take_row(&self, shard: ShardId, row: Row);
-    /// Takes in what another node knows.
+    /// Nodes are of the cluster no longer: they are remembered so, and refused. Waits for the disk.
+    fn remove(&self, nodes: &[wal::NodeId]) -> std::io::Result<()>;
+    /// Another node says that this one is of the cluster no longer.
+    fn note_removed(&self, by: wal::NodeId);
+    /// Takes in what another node knows, but for nodes that were removed.
     fn take_table(&self, table: &Table);
     /// Whether a node answers.
     fn note_heard(&self, node: u64, is_heard: bool);
@@ -54,7 +60,7 @@ impl Neighbours for Exchange {
         Box::pin(async move {
             let shards = self.0.table().shards();
             let theirs = wire::table_from_wire(request.nodes, request.shards, shards);
-            self.0.take_table(&theirs.map_err(|why| why.to_string())?);
+            take(&self.0, theirs.map_err(|why| why.to_string())?).await?;
             let table = self.0.table();
             let digest = table.digest();
             let (nodes, shards) = match digest == request.digest {
@@ -76,7 +82,7 @@ const EXCHANGE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Exchanges the table with all members of all shards, for as long as the node runs.
-pub(super) async fn exchange(groups: Vec<Shard>, peers: Arc<Peers>, tables: Arc<dyn Tables>) {
+pub(super) async fn exchange(groups: Vec<Current>, peers: Arc<Peers>, tables: Arc<dyn Tables>) {
     loop {
         let changed = tables.changed();
         let table = tables.table();
@@ -95,10 +101,10 @@ pub(super) async fn exchange(groups: Vec<Shard>, peers: Arc<Peers>, tables: Arc<
 }
 
 /// All members but this node, and where they are.
-fn members_of(groups: &[Shard]) -> BTreeMap<u64, String> {
+fn members_of(groups: &[Current]) -> BTreeMap<u64, String> {
     let mut members = BTreeMap::new();
     for group in groups {
-        let metrics = group.server_metrics();
+        let metrics = group.raft().server_metrics();
         let metrics = metrics.borrow_watched();
         let others = metrics
             .membership_config
@@ -118,16 +124,59 @@ async fn ask(
 ) {
     let answer = peers.topology(wal::NodeId(node), &address, request).await;
     tables.note_heard(node, answer.is_ok());
-    let Ok(answer) = answer else { return };
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(refused) if refused.metadata().get(metadata::REMOVED).is_some() => {
+            return tables.note_removed(wal::NodeId(node));
+        }
+        Err(_) => return,
+    };
     let shards = tables.table().shards();
     match wire::table_from_wire(answer.nodes, answer.shards, shards) {
-        Ok(theirs) => tables.take_table(&theirs),
+        Ok(theirs) => {
+            if let Err(why) = take(tables, theirs).await {
+                tracing::warn!(node, why, "what a node knows is not taken in");
+            }
+        }
         Err(why) => tracing::warn!(node, %why, "a node sends no table"),
     }
 }
 
-/// Tells what the shard's group knows, whenever it knows better, until the group ends.
-pub(super) async fn watch(raft: Shard, shard: ShardId, tables: Arc<dyn Tables>) {
+/// Who was removed comes first: nothing else of such a node is taken in.
+async fn take(tables: &Arc<dyn Tables>, theirs: Table) -> Result<(), Refusal> {
+    let known = tables.table();
+    let news = theirs.removed.difference(&known.removed);
+    let news: Vec<_> = news
+        .filter(|node| **node != known.me)
+        .map(|node| wal::NodeId(node.0))
+        .collect();
+    if !news.is_empty() {
+        let remove = {
+            let tables = Arc::clone(tables);
+            move || tables.remove(&news)
+        };
+        let removed = tokio::task::spawn_blocking(remove).await;
+        let removed = removed.map_err(|panic| panic.to_string())?;
+        removed.map_err(|why| format!("who was removed cannot be remembered: {why}"))?;
+    }
+    let mut theirs = theirs;
+    theirs.removed.clear();
+    tables.take_table(&theirs);
+    Ok(())
+}
+
+/// Tells what the shard's group knows, whenever it knows better, for as long as the node runs.
+pub(super) async fn watch(mut current: Current, shard: ShardId, tables: Arc<dyn Tables>) {
+    loop {
+        watch_group(&current.raft(), shard, &tables).await;
+        if !current.replaced().await {
+            return;
+        }
+    }
+}
+
+/// Until it ends.
+async fn watch_group(raft: &Shard, shard: ShardId, tables: &Arc<dyn Tables>) {
     let mut metrics = raft.server_metrics();
     loop {
         let row = row_of(&metrics.borrow_watched());

@@ -127,6 +127,9 @@ pub struct Port {
     current: AtomicU64,
     /// The index up to which the owner's keyspace has everything.
     applied: AtomicU64,
+    /// Of the owner's keyspace.
+    keys: AtomicU64,
+    memory_bytes: AtomicU64,
     /// Until when no other node can lead, as an `Instant`.
     lease: AtomicU64,
     /// How many want nothing to be executed though there may be a lease.
@@ -164,6 +167,8 @@ impl Port {
             lost: AtomicU64::new(0),
             current: AtomicU64::new(0),
             applied: AtomicU64::new(given.index.0),
+            keys: AtomicU64::new(0),
+            memory_bytes: AtomicU64::new(0),
             lease: AtomicU64::new(0),
             holds: AtomicUsize::new(0),
             drained: AtomicBool::new(false),
@@ -252,6 +257,12 @@ impl Port {
     /// Those who ask what the keyspace holds, to be answered once it holds what is committed and nothing else.
     pub fn take_questions(&self) -> Vec<oneshot::Sender<Digest>> {
         std::mem::take(&mut *self.questions.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Keys of the keyspace, and what it takes of memory.
+    pub fn note_size(&self, keys: u64, memory_bytes: u64) {
+        self.keys.store(keys, Ordering::Relaxed);
+        self.memory_bytes.store(memory_bytes, Ordering::Relaxed);
     }
 
     /// The owner's keyspace has everything up to here.
@@ -367,6 +378,14 @@ impl Port {
         self.push(&mut state, Event::Replace { at });
     }
 
+    /// The shard's log was voided: its entries count from the first one on again, and the keyspace is made anew from
+    /// nothing. No group is at work.
+    pub fn restart(&self) {
+        self.replace(LogId::default());
+        self.committed_index.store(0, Ordering::Release);
+        self.heard.store(0, Ordering::Release);
+    }
+
     /// Done when a stint ends, asked for before one looks whether it has.
     pub fn ended(&self) -> tokio::sync::futures::Notified<'_> {
         self.over.notified()
@@ -385,6 +404,12 @@ impl Port {
     /// The index up to which the owner's keyspace has everything that it was given.
     pub fn applied(&self) -> u64 {
         self.applied.load(Ordering::Acquire)
+    }
+
+    /// Keys of the owner's keyspace, and what it takes of memory, as of its last look.
+    pub fn size(&self) -> (u64, u64) {
+        let keys = self.keys.load(Ordering::Relaxed);
+        (keys, self.memory_bytes.load(Ordering::Relaxed))
     }
 
     /// No other node leads before then. It only moves on.

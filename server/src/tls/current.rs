@@ -73,6 +73,12 @@ impl Tls {
         Ok(())
     }
 
+    /// Takes the same files anew, without waiting until a change of them is noticed.
+    pub fn read_again(&self) -> Result<(), Fault> {
+        let settings = self.files().settings.clone();
+        self.apply(settings)
+    }
+
     /// Takes in files that have changed. Those that are no good are given a second look, since a change of several
     /// files is not one step, before anybody is told.
     pub(super) fn look(&self) {

@@ -88,6 +88,14 @@ fn print(head: &Head, record: &Record<'_>, out: &mut dyn Write) -> io::Result<()
                 vote.node.0, vote.term.0
             )
         }
+        Kind::Leave => {
+            let goes = if record.is_leaving() {
+                ", its image goes"
+            } else {
+                ""
+            };
+            writeln!(out, "  {offset} shard {shard} is left{goes}")
+        }
         Kind::Truncate => writeln!(out, "  {offset} shard {shard} truncate from {}", id.index.0),
         Kind::Purge => writeln!(out, "  {offset} shard {shard} purge up to {id}"),
         Kind::Committed => writeln!(out, "  {offset} shard {shard} committed up to {id}"),

@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 
 use super::ids::{Durable, LogId, LogIndex, ShardId, Ticket, Vote, Written};
-use super::record::{Kind, MEMBERSHIP_MAX, PAYLOAD_MAX, Record};
-use super::state::{OutOfOrder, ShardState};
+use super::record::{Kind, MEMBERSHIP_MAX, PAYLOAD_MAX, Record, voids};
+use super::state::{LEAVE_ID, OutOfOrder, ShardState};
 
 /// Buffers that wait for their next entry, and the largest worth keeping.
 const SPARE_BUFFERS: usize = 32;
@@ -193,6 +193,13 @@ impl Lane {
         self.put(shard, Kind::Membership, id, membership)
     }
 
+    /// Voids all of a shard but its vote. `image_goes`: its image has yet to go, and a start removes it first; said again
+    /// without it when that is done.
+    pub fn leave(&self, shard: ShardId, image_goes: bool) -> Result<Ticket, Refused> {
+        let id = if image_goes { LEAVE_ID } else { LogId::default() };
+        self.put(shard, Kind::Leave, id, vec![u8::from(image_goes)])
+    }
+
     /// How far a shard's entries are.
     pub fn progress(&self, shard: ShardId) -> Option<Progress> {
         let mark = &self.marks[self.place(shard)?];
@@ -279,7 +286,7 @@ impl Lane {
         if let Err(why) = track.state.apply(&record) {
             return refuse(Why::Order(why), payload);
         }
-        if kind == Kind::Truncate {
+        if voids(kind, id.index) {
             let left = id.index.0.saturating_sub(1);
             track.truncations += 1;
             track.cap = track.cap.min(left);
@@ -324,7 +331,7 @@ impl Lane {
     /// Records up to `ticket` are written, `items` the last of them; `states` are by place.
     pub(super) fn complete_written(&self, ticket: Ticket, items: &mut Vec<Item>, states: &[ShardState]) {
         let mut queue = self.lock();
-        for item in items.iter().filter(|item| item.kind == Kind::Truncate) {
+        for item in items.iter().filter(|item| voids(item.kind, item.id.index)) {
             let track = &mut queue.tracks[usize::from(item.place)];
             track.truncations -= 1;
             if track.truncations == 0 {

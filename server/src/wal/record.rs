@@ -39,11 +39,14 @@ pub enum Kind {
     Mark = 9,
     /// A part of an entry: it counts when the `Entry` that follows on it and its like is there.
     Part = 10,
+    /// The node holds the shard no longer. With an index all of it is void but its vote; with a payload of 1 its image has
+    /// yet to go, which is said again until it has.
+    Leave = 11,
 }
 
 impl Kind {
     fn from_byte(byte: u8) -> Option<Self> {
-        const ALL: [Kind; 10] = [
+        const ALL: [Kind; 11] = [
             Kind::Open,
             Kind::Entry,
             Kind::RaftEntry,
@@ -54,6 +57,7 @@ impl Kind {
             Kind::Membership,
             Kind::Mark,
             Kind::Part,
+            Kind::Leave,
         ];
         ALL.get(usize::from(byte).wrapping_sub(1)).copied()
     }
@@ -75,6 +79,16 @@ pub struct Record<'a> {
 }
 
 impl Record<'_> {
+    /// Whether it takes back entries that were there.
+    pub fn voids(&self) -> bool {
+        voids(self.kind, self.id.index)
+    }
+
+    /// Whether the image of a `Leave` record's shard has yet to go.
+    pub fn is_leaving(&self) -> bool {
+        self.payload == [1]
+    }
+
     /// The vote of a `Vote` record.
     pub fn vote(&self) -> Vote {
         Vote {
@@ -90,6 +104,11 @@ impl Record<'_> {
             .first_chunk()
             .map_or(0, |bytes| u64::from_le_bytes(*bytes))
     }
+}
+
+/// Whether a record takes entries back.
+pub fn voids(kind: Kind, index: LogIndex) -> bool {
+    kind == Kind::Truncate || kind == Kind::Leave && index.0 > 0
 }
 
 /// Why bytes are not a record.

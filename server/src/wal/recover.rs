@@ -228,6 +228,10 @@ impl Recovery {
                 pending.see_truncation(head);
                 self.catalog.truncate(head.shard, head.id.index);
             }
+            Kind::Leave if head.id.index.0 > 0 => {
+                pending.see_leave(head.shard);
+                self.catalog.truncate(head.shard, head.id.index);
+            }
             Kind::Purge => self.catalog.purge(head.shard, head.id.index),
             Kind::Entry | Kind::RaftEntry | Kind::Part => {
                 self.catalog
@@ -285,6 +289,11 @@ impl Pending {
         if let Some(unseen) = self.unseen.get_mut(&head.shard) {
             *unseen = (*unseen).min(head.id.index.0.saturating_sub(1));
         }
+    }
+
+    /// None of what there was is missed, and the next entry is the first.
+    fn see_leave(&mut self, shard: ShardId) {
+        self.unseen.insert(shard, 0);
     }
 
     fn check(&self, shards: &BTreeMap<ShardId, ShardState>, first: u64) -> Result<(), RecoverError> {

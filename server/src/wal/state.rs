@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::ids::{LogId, LogIndex, Vote};
+use super::ids::{LogId, LogIndex, NodeId, Term, Vote};
 use super::record::{Kind, Record};
 
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -19,7 +19,16 @@ pub struct ShardState {
     pub vote: Vote,
     pub committed: LogId,
     pub membership: Option<(LogId, Vec<u8>)>,
+    /// The shard was dropped, and its image may still be there.
+    pub leaving: bool,
 }
+
+/// All entries are void, from the first on.
+pub const LEAVE_ID: LogId = LogId {
+    term: Term(0),
+    node: NodeId(0),
+    index: LogIndex(1),
+};
 
 /// A record that cannot follow on those before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -39,6 +48,9 @@ impl fmt::Debug for ShardState {
         fields.field("purged", &self.purged).field("last", &self.last);
         if let Some(open) = &self.open {
             fields.field("open", open);
+        }
+        if self.leaving {
+            fields.field("leaving", &self.leaving);
         }
         fields
             .field("vote", &self.vote)
@@ -96,6 +108,15 @@ impl ShardState {
             }
             Kind::Committed => self.committed = record.id,
             Kind::Membership => self.membership = Some((record.id, record.payload.to_vec())),
+            Kind::Leave => {
+                if record.voids() {
+                    *self = Self {
+                        vote: self.vote,
+                        ..Self::default()
+                    };
+                }
+                self.leaving = record.is_leaving();
+            }
             Kind::Open | Kind::Mark => return Err(OutOfOrder::Kind),
         }
         Ok(())
@@ -109,6 +130,7 @@ impl ShardState {
             index: LogIndex(0),
         };
         let flag: &[u8] = if self.vote.committed { &[1] } else { &[0] };
+        let leave = (Kind::Leave, LogId::default(), &[1][..]);
         let purge = (Kind::Purge, self.purged, &[][..]);
         let committed = (Kind::Committed, self.committed, &[][..]);
         let membership = self
@@ -116,6 +138,7 @@ impl ShardState {
             .iter()
             .map(|(id, bytes)| (Kind::Membership, *id, bytes.as_slice()));
         [
+            self.leaving.then_some(leave),
             (self.purged != LogId::default()).then_some(purge),
             (self.vote != Vote::default()).then_some((Kind::Vote, vote, flag)),
             (self.committed != LogId::default()).then_some(committed),

@@ -15,7 +15,7 @@ use super::counters::Counters;
 use super::failure::Fatal;
 use super::ids::{LogId, ShardId, Ticket};
 use super::lane::Item;
-use super::record::{FIELDS_MAX, HEAD_BYTES, Kind, Record};
+use super::record::{FIELDS_MAX, HEAD_BYTES, Kind, Record, voids};
 use super::segment::{HEADER_BYTES, Segment};
 use super::shared::Shared;
 use super::state::ShardState;
@@ -271,7 +271,10 @@ impl Writer {
         let mut catalog = self.shared.catalog();
         for placed in &self.batch.placed {
             match placed.kind {
-                Kind::Truncate => catalog.truncate(placed.shard, placed.index),
+                kind if voids(kind, placed.index) => {
+                    catalog.truncate(placed.shard, placed.index);
+                    self.deaths |= kind == Kind::Leave;
+                }
                 Kind::Purge => {
                     catalog.purge(placed.shard, placed.index);
                     self.deaths = true;

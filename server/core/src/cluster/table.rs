@@ -1,6 +1,6 @@
 //! The table of nodes and shards.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::digest::Digest;
@@ -15,6 +15,8 @@ pub struct Table {
     pub nodes: BTreeMap<NodeId, Node>,
     /// By shard.
     pub rows: Vec<Row>,
+    /// Nodes that are of the cluster no longer: their ids are never given again, and nothing is heard of them.
+    pub removed: BTreeSet<NodeId>,
 }
 
 /// The id of a shard as clients see it: 40 hexadecimal digits.
@@ -33,6 +35,7 @@ impl Table {
             me,
             nodes: BTreeMap::new(),
             rows: vec![Row::default(); usize::from(shards)],
+            removed: BTreeSet::new(),
         }
     }
 
@@ -57,6 +60,9 @@ impl Table {
 
     /// Takes over a node's description likewise.
     pub fn merge_node(&mut self, node: Node) -> bool {
+        if self.removed.contains(&node.id) {
+            return false;
+        }
         match self.nodes.get_mut(&node.id) {
             Some(here) => here.merge(node),
             None => {
@@ -66,9 +72,18 @@ impl Table {
         }
     }
 
+    /// A node is of the cluster no longer, for good. `true`: that is news.
+    pub fn remove_node(&mut self, node: NodeId) -> bool {
+        self.nodes.remove(&node);
+        self.removed.insert(node)
+    }
+
     /// All that another node knows. `true`: something of it was news.
     pub fn merge(&mut self, other: &Self) -> bool {
         let mut is_news = false;
+        for node in &other.removed {
+            is_news |= self.remove_node(*node);
+        }
         for node in other.nodes.values() {
             is_news |= self.merge_node(node.clone());
         }
@@ -112,6 +127,8 @@ impl Table {
                 digest.number(port.into());
             }
         }
+        digest.number(self.removed.len() as u64);
+        self.removed.iter().for_each(|node| digest.number(node.0));
         for row in &self.rows {
             digest.number(row.term);
             digest.number(row.membership);

@@ -28,12 +28,21 @@ fn table(me: u64) -> impl Strategy<Value = Table> {
         is_alive,
         ..Node::default()
     });
-    (prop::collection::vec(row(), 3), prop::collection::vec(node, 0..5)).prop_map(move |(rows, nodes)| {
+    let removed = prop::collection::vec(0..4u64, 0..2);
+    let parts = (
+        prop::collection::vec(row(), 3),
+        prop::collection::vec(node, 0..5),
+        removed,
+    );
+    parts.prop_map(move |(rows, nodes, removed)| {
         let mut table = Table::new(NodeId(me), 3);
         table.rows = rows;
         for node in nodes {
             table.merge_node(node);
         }
+        removed.into_iter().for_each(|id| {
+            table.remove_node(NodeId(id));
+        });
         table
     })
 }
@@ -53,6 +62,8 @@ proptest! {
         let right = merged(&[&a, &merged(&[&b, &c])]);
         prop_assert_eq!(left.digest(), right.digest());
         prop_assert_eq!(&left.rows, &right.rows);
+        prop_assert_eq!(&left.removed, &right.removed);
+        prop_assert!(left.removed.iter().all(|node| !left.nodes.contains_key(node)), "nothing is heard of them");
         prop_assert_eq!(merged(&[&a, &b]).digest(), merged(&[&b, &a]).digest());
         let mut twice = left.clone();
         prop_assert!(!twice.merge(&left) && !twice.merge(&a), "what is known is no news");

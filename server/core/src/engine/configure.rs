@@ -94,6 +94,10 @@ impl World {
         if changed.ids.contains(&Id::LogLevel) {
             self.host.set_log_level(&self.options.shown_by(Id::LogLevel));
         }
+        if changed.ids.contains(&Id::SnapshotRate) {
+            self.host
+                .limit_snapshots(self.options.count(Id::SnapshotRate) as u64);
+        }
         if changed.before.durability() != self.options.durability() {
             self.host.keep(self.options.durability());
         }

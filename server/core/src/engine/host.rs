@@ -147,6 +147,9 @@ pub trait Host {
     /// From now on the log is synced as this wants it. It wants that there is a log.
     fn keep(&self, _durability: Durability) {}
 
+    /// From now on a snapshot on its way to another node takes no more than so many bytes a second; 0: as many as go.
+    fn limit_snapshots(&self, _bytes_per_second: u64) {}
+
     /// The log, where writes are kept.
     fn log(&self) -> Option<LogFigures> {
         None

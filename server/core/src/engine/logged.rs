@@ -95,6 +95,16 @@ impl Engine {
         compare::digest(self.shard_at(place))
     }
 
+    /// Keys of the shard at that place, and what its keyspace takes of memory: what it counted, no walk.
+    pub fn size_at(&self, place: usize) -> (u64, u64) {
+        let shard = self.shard_at(place);
+        let databases = shard.databases.iter();
+        let (keys, index) = databases.fold((0, 0), |(keys, bytes), table| {
+            (keys + table.len() as u64, bytes + table.index_bytes())
+        });
+        (keys, (shard.heap.slab_bytes() + index) as u64)
+    }
+
     /// Changes from here on belong to the turn of that number; numbers start above zero and only grow.
     pub fn begin_logged_turn(&mut self, turn: u64) {
         self.shards_mut().for_each(|shard| shard.uncommitted.begin(turn));

@@ -293,6 +293,8 @@ options! {
         "In a cluster, the port for the other nodes.";
     AdminPort "admin-port" int(1, 65535), "7380", FIXED.ours(),
         "In a cluster, the port for ruvioctl and the operator.";
+    SnapshotRate "snapshot-rate" memory(0, i64::MAX), "0", LIVE.ours(),
+        "In a cluster, the bytes a second that a snapshot on its way to another node may take; 0 for as many as go.";
     ClusterTokenFile "cluster-token-file" Kind::Text, "", FIXED.ours(),
         "A file with the secret that nodes of a cluster, ruvioctl and the operator prove themselves with.";
     ClusterConfigFile "cluster-config-file" Kind::Text, "nodes.conf", FIXED.kept(),

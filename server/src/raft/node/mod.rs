@@ -6,11 +6,12 @@
 //! elsewhere.
 
 mod beat;
+mod course;
 mod purge;
 mod settings;
 mod status;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,10 +19,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use openraft::errors::{Fatal, InitializeError, RaftError};
+use openraft::errors::{InitializeError, RaftError};
 use openraft::impls::BasicNode;
-use openraft::storage::RaftLogReader;
-use openraft::{Config, Raft};
 use ruvio_proto::peer::v1::peer_server::PeerServer;
 use tokio::net::TcpListener;
 use tokio::runtime::{Handle, Runtime};
@@ -30,12 +29,13 @@ use tokio::time::Instant;
 use tonic::codegen::InterceptedService;
 use tonic::transport::server::Server;
 
-use super::group::{Group, Shard};
+use super::current::Current;
+use super::dismissal;
+use super::group::Shard;
 use super::identity::Gatekeeper;
-use super::lease::Lease;
-use super::machine::Machine;
 use super::members::{self, ChangeError, TransferError};
-use super::peers::{Factory, MESSAGE_BYTES_MAX, Peers};
+use super::peers::{MESSAGE_BYTES_MAX, Peers};
+use super::recovery::{self, RecoverError};
 use super::service::{ARRIVALS_MAX, Neighbours, Seat, Service};
 use super::snapshot::Images;
 use super::spread;
@@ -44,6 +44,8 @@ use super::topology::{self, Tables};
 use crate::replica::{Digest, Port, Proposal};
 use crate::tls::{Acceptor, Connector, incoming};
 use crate::wal::{LogId, NodeId, ShardId};
+pub(super) use course::{Bench, Change, Editor, Unmade};
+use course::{Course, Tools};
 use purge::Purge;
 pub use settings::{Settings, Timing};
 pub use status::{Role, ShardStatus};
@@ -87,13 +89,15 @@ pub enum InitializeRefused {
 }
 
 struct Member {
-    raft: Shard,
+    current: Current,
+    editor: Editor,
     port: Arc<Port>,
     purge: Arc<Purge>,
 }
 
 /// See the module. Its futures are awaited on any runtime that has timers, or by `block_on`.
 pub struct Node {
+    me: NodeId,
     groups: BTreeMap<ShardId, Member>,
     peers: Arc<Peers>,
     handle: Handle,
@@ -123,8 +127,10 @@ impl Node {
             stops: Arc::clone(&stops),
             on_fatal: Arc::new(on_fatal),
         };
+        let me = settings.me.node;
         let (groups, peers, address) = handle.block_on(assemble(settings, replicas, neighbours, watch))?;
         Ok(Self {
+            me,
             groups,
             peers,
             handle,
@@ -162,7 +168,7 @@ impl Node {
         shard: ShardId,
         members: BTreeMap<NodeId, String>,
     ) -> Result<(), InitializeRefused> {
-        let raft = &self.groups.get(&shard).ok_or(InitializeRefused::NoReplica)?.raft;
+        let raft = self.raft(shard).ok_or(InitializeRefused::NoReplica)?;
         let members: BTreeMap<u64, BasicNode> = members
             .into_iter()
             .map(|(node, address)| (node.0, BasicNode::new(address)))
@@ -174,17 +180,27 @@ impl Node {
         })
     }
 
+    fn raft(&self, shard: ShardId) -> Option<Shard> {
+        Some(self.groups.get(&shard)?.current.raft())
+    }
+
     /// Keeps the cluster's table: what the groups know goes into it, and it is exchanged with other nodes.
     pub fn share(&self, tables: Arc<dyn Tables>) {
-        let rafts = self.groups.values().map(|group| group.raft.clone());
+        let groups = self.groups.values().map(|group| group.current.clone());
         for (shard, group) in &self.groups {
-            let watched = topology::watch(group.raft.clone(), *shard, Arc::clone(&tables));
+            let watched = topology::watch(group.current.clone(), *shard, Arc::clone(&tables));
             self.handle.spawn(watched);
         }
-        let exchanged = topology::exchange(rafts.collect(), Arc::clone(&self.peers), Arc::clone(&tables));
+        let exchanged = topology::exchange(groups.collect(), Arc::clone(&self.peers), Arc::clone(&tables));
         self.handle.spawn(exchanged);
+        let currents = self
+            .groups
+            .iter()
+            .map(|(shard, group)| (*shard, group.current.clone()));
+        let told = dismissal::dismiss(currents.collect(), Arc::clone(&self.peers), Arc::clone(&tables));
+        self.handle.spawn(told);
         let of_shard =
-            |(shard, group): (&ShardId, &Member)| (*shard, (group.raft.clone(), Arc::clone(&group.port)));
+            |(shard, group): (&ShardId, &Member)| (*shard, (group.current.clone(), Arc::clone(&group.port)));
         self.handle
             .spawn(spread::spread(self.groups.iter().map(of_shard).collect(), tables));
     }
@@ -205,7 +221,7 @@ impl Node {
     pub fn note_image(&self, shard: ShardId, may_wait: bool) {
         if let Some(group) = self.groups.get(&shard) {
             let purge = Arc::clone(&group.purge);
-            purge.note(&self.handle, group.raft.clone(), shard, may_wait);
+            purge.note(&self.handle, group.current.raft(), shard, may_wait);
         }
     }
 
@@ -213,7 +229,7 @@ impl Node {
     pub fn status(&self) -> Vec<ShardStatus> {
         let groups = self.groups.iter();
         groups
-            .map(|(shard, group)| status::of(*shard, &group.raft, &group.port))
+            .map(|(shard, group)| status::of(*shard, &group.current.raft(), &group.port))
             .collect()
     }
 
@@ -227,13 +243,44 @@ impl Node {
         if_membership: Option<LogId>,
     ) -> Result<LogId, ChangeError> {
         let group = self.groups.get(&shard).ok_or(ChangeError::NoReplica)?;
-        members::change(&group.raft, add, remove, if_membership).await
+        members::change(&group.current.raft(), add, remove, if_membership).await
     }
 
     /// On the leader: what was executed is committed first.
     pub async fn transfer_leader(&self, shard: ShardId, to: NodeId) -> Result<(), TransferError> {
         let group = self.groups.get(&shard).ok_or(TransferError::NoReplica)?;
-        members::transfer(&group.raft, &group.port, to).await
+        members::transfer(&group.current.raft(), &group.port, to).await
+    }
+
+    /// What this node holds of its shards that have no majority without the nodes that are lost. Refused if somebody who
+    /// is said to be lost answers, or another member holds more.
+    pub async fn survey(
+        &self,
+        shards: &[ShardId],
+        lost: &BTreeSet<NodeId>,
+    ) -> Result<Vec<ShardStatus>, RecoverError> {
+        let found = recovery::without_majority(self.status(), self.me, shards, lost)?;
+        recovery::check(&self.peers, self.me, &found, lost).await?;
+        Ok(found)
+    }
+
+    /// Makes this node the only voter of a shard as it was surveyed, and waits until it leads.
+    pub async fn recover(&self, seen: ShardStatus) -> Result<(), RecoverError> {
+        let shard = seen.shard;
+        let failed = |why: String| RecoverError::Failed { shard, why };
+        let group = self.groups.get(&shard).ok_or(RecoverError::NoReplica(shard))?;
+        let change = recovery::make_only_voter(self.me, seen);
+        group.editor.change(change).await.map_err(failed)?;
+        let start = Instant::now();
+        while group.port.leads().is_none() {
+            if start.elapsed() > RECOVER_MAX {
+                return Err(failed(
+                    "this node is its only voter, and does not lead it yet".to_owned(),
+                ));
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Ok(())
     }
 
     /// Ends all groups, and waits for that. From a thread that is no runtime's.
@@ -241,7 +288,8 @@ impl Node {
         let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(runtime) = runtime else { return };
         self.stops.store(true, Ordering::Release);
-        let groups = self.groups.values().map(|group| group.raft.shutdown());
+        let groups: Vec<Shard> = self.groups.values().map(|group| group.current.raft()).collect();
+        let groups = groups.iter().map(Shard::shutdown);
         let ended = runtime.block_on(async { tokio::time::timeout(STOP_MAX, join_all(groups)).await });
         if ended.is_err() {
             tracing::warn!("the groups did not end in time");
@@ -258,6 +306,8 @@ impl Drop for Node {
 
 /// Of peers: each has a few.
 const CONNECTIONS_MAX: usize = 4096;
+/// From an election to the first stint; what was not known to be committed is applied in between.
+const RECOVER_MAX: Duration = Duration::from_secs(30);
 const STOP_MAX: Duration = Duration::from_secs(2);
 
 /// What becomes of tasks that have to run as long as the node.
@@ -289,26 +339,34 @@ async fn assemble(
     let by = Connector::new(settings.tls.clone());
     let peers = Peers::new(Arc::clone(&me), Arc::clone(&roster), timing.heartbeat, by);
     let peers = Arc::new(peers);
-    let (mut groups, mut seats, mut to_run) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    let tools = Tools {
+        node: me.node,
+        config,
+        peers: Arc::clone(&peers),
+        timing,
+        watch: watch.clone(),
+    };
+    let (mut groups, mut seats, mut courses) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     for replica in replicas {
         let (shard, port) = (replica.port.shard(), Arc::clone(&replica.port));
         let images = Arc::clone(&replica.images);
         let failed = |why: String| StartError::Group { shard, why };
-        let (raft, group, has_voted) = build(me.node, &config, &peers, timing.lease(), replica)
-            .await
-            .map_err(failed)?;
-        let muted_until = has_voted.then(|| Instant::now() + timing.election_max);
-        raft.runtime_config().elect(muted_until.is_none());
+        let (course, current, editor) = Course::build(tools.clone(), replica).await.map_err(failed)?;
         let seat = Seat {
-            raft: raft.clone(),
+            current: current.clone(),
+            editor: editor.clone(),
             port: Arc::clone(&port),
             images: Arc::clone(&images),
-            muted_until,
         };
         seats.insert(shard, seat);
-        to_run.push((raft.clone(), group, Arc::clone(&port), muted_until));
-        let purge = Arc::new(Purge::new(images));
-        groups.insert(shard, Member { raft, port, purge });
+        courses.push(course);
+        let member = Member {
+            current,
+            editor,
+            port,
+            purge: Arc::new(Purge::new(images)),
+        };
+        groups.insert(shard, member);
     }
     let service = Service {
         me: Arc::clone(&me),
@@ -320,63 +378,15 @@ async fn assemble(
     let keeper = Gatekeeper { me, roster };
     let all = groups
         .values()
-        .map(|member: &Member| member.raft.clone())
+        .map(|member: &Member| member.current.clone())
         .collect();
     let acceptor = Acceptor::new(settings.tls);
     let address = serve(settings.listen, acceptor, service, keeper, watch.clone()).await?;
-    for (raft, group, port, muted_until) in to_run {
-        raft.run();
-        tokio::spawn(run(group, port, watch.clone()));
-        if let Some(until) = muted_until {
-            tokio::spawn(async move {
-                tokio::time::sleep_until(until).await;
-                raft.runtime_config().elect(true);
-            });
-        }
-    }
+    courses.into_iter().for_each(|course| {
+        tokio::spawn(course.run());
+    });
     tokio::spawn(beat::beat(all, timing.heartbeat));
     Ok((groups, peers, address))
-}
-
-/// Also says whether the replica has ever voted.
-async fn build(
-    node: NodeId,
-    config: &Arc<Config>,
-    peers: &Arc<Peers>,
-    lease: Lease,
-    replica: Replica,
-) -> Result<(Shard, Group, bool), String> {
-    let Replica { store, port, .. } = replica;
-    let vote = store.clone().read_vote().await.map_err(|why| why.to_string())?;
-    let images = Arc::clone(&replica.images);
-    let machine = Machine::new(Arc::clone(&port), images, store.clone(), replica.applied);
-    let factory = Factory {
-        shard: port.shard(),
-        peers: Arc::clone(peers),
-        images: Arc::clone(&replica.images),
-    };
-    let raft = Raft::build(node.0, Arc::clone(config), factory, store, machine)
-        .await
-        .map_err(|fatal| fatal.to_string())?;
-    let group = Group::new(raft.clone(), port, lease, replica.proposals);
-    Ok((raft, group, vote.is_some()))
-}
-
-async fn run(group: Group, port: Arc<Port>, watch: Watch) {
-    // A task of its own, so that its panic is seen too.
-    let fatal = match tokio::spawn(group.run()).await {
-        Ok(Fatal::Stopped) => "it stopped".to_owned(),
-        Ok(fatal) => fatal.to_string(),
-        Err(panic) => panic.to_string(),
-    };
-    // Who waits for something of it is told.
-    if let Some((_, stint)) = port.leads() {
-        port.end(stint);
-    }
-    watch.ended(&format!(
-        "the group of shard {} has ended: {fatal}",
-        port.shard().0
-    ));
 }
 
 async fn serve(

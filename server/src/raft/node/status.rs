@@ -10,8 +10,8 @@ use openraft::{Instant as _, ServerState};
 use crate::raft::group::Shard;
 use crate::raft::types::C;
 use crate::raft::wire;
-use crate::replica::{Epoch, Port, Stint};
-use crate::wal::{LogId, NodeId, ShardId};
+use crate::replica::{self, Epoch, Port, Stint};
+use crate::wal::{self, LogId, NodeId, ShardId};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
@@ -28,6 +28,7 @@ pub struct ShardStatus {
     pub shard: ShardId,
     pub role: Role,
     pub term: u64,
+    pub vote: wal::Vote,
     pub leader: Option<NodeId>,
     /// What the owner executes under.
     pub leads: Option<(Epoch, Stint)>,
@@ -46,12 +47,23 @@ pub struct ShardStatus {
     pub addresses: BTreeMap<NodeId, String>,
     /// On the leader: how far each other node has the log.
     pub replication: BTreeMap<NodeId, LogId>,
+    /// For how long it may still lead.
+    pub lease_left: Duration,
+    /// Of the owner's keyspace, as of its last look.
+    pub keys: u64,
+    pub memory_bytes: u64,
     /// On the leader: since when a majority was not heard of.
     pub quorum_silent: Option<Duration>,
 }
 
 fn ours(id: Option<LogIdOf<C>>) -> LogId {
     id.as_ref().map(wire::wal_id).unwrap_or_default()
+}
+
+fn lease_left(port: &Port) -> Duration {
+    let (now, end) = (replica::Instant::now(), port.lease_end());
+    let left = end.0.saturating_sub(now.0);
+    Duration::from_nanos(if port.leads().is_some() { left } else { 0 })
 }
 
 pub(super) fn of(shard: ShardId, raft: &Shard, port: &Port) -> ShardStatus {
@@ -73,6 +85,7 @@ pub(super) fn of(shard: ShardId, raft: &Shard, port: &Port) -> ShardStatus {
             ServerState::Learner | ServerState::Shutdown => Role::Learner,
         },
         term: seen.current_term,
+        vote: wire::wal_vote(&seen.vote),
         leader: seen.current_leader.map(NodeId),
         leads: port.leads(),
         last_log: ours(last_log),
@@ -90,6 +103,9 @@ pub(super) fn of(shard: ShardId, raft: &Shard, port: &Port) -> ShardStatus {
         replication: replication
             .map(|(node, matched)| (NodeId(*node), ours(*matched)))
             .collect(),
+        lease_left: lease_left(port),
+        keys: port.size().0,
+        memory_bytes: port.size().1,
         quorum_silent: seen.last_quorum_acked.map(|acked| acked.into_inner().elapsed()),
     }
 }

@@ -106,7 +106,8 @@ impl Link {
         greeted != 0 && greeted == self.made.load(Ordering::Acquire)
     }
 
-    async fn greet(&self) -> Result<(), Status> {
+    /// Learns whom it talks to.
+    pub async fn greet(&self) -> Result<(), Status> {
         let hello = peer::HelloRequest {
             cluster_id: Bytes::copy_from_slice(&self.me.cluster.0),
             node: self.me.node.0,

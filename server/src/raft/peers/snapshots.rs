@@ -84,7 +84,7 @@ pub(super) async fn send(
             vote,
             meta: snapshot.meta,
             messages,
-            pace: Pace::new(images.bytes_per_second_max()),
+            pace: Pace::new(Box::new(move || images.bytes_per_second_max())),
         };
         deliver(&remote, exports, sending, to_send).await
     };
@@ -241,29 +241,41 @@ impl Recipient for Sending {
     }
 }
 
-/// So many bytes a second and no more; 0: as many as go.
+/// So many bytes a second and no more, as it is asked at every part; 0: as many as go.
 struct Pace {
-    bytes_per_second_max: u64,
-    began: Instant,
-    bytes: u64,
+    bytes_per_second_max: Box<dyn Fn() -> u64 + Send>,
+    /// When the last part was sent, and how long it was.
+    sent: Instant,
+    bytes: usize,
 }
 
+/// Another rate is heard of within this.
+const PACE_LOOK: Duration = Duration::from_millis(200);
+
 impl Pace {
-    fn new(bytes_per_second_max: u64) -> Self {
+    fn new(bytes_per_second_max: Box<dyn Fn() -> u64 + Send>) -> Self {
         Self {
             bytes_per_second_max,
-            began: Instant::now(),
+            sent: Instant::now(),
             bytes: 0,
         }
     }
 
+    /// Until the last part has had its time.
     fn wait(&mut self, bytes: usize) {
-        if self.bytes_per_second_max == 0 {
-            return;
+        loop {
+            let rate = (self.bytes_per_second_max)();
+            if rate == 0 {
+                break;
+            }
+            let due = Duration::from_secs_f64(self.bytes as f64 / rate as f64);
+            let left = due.saturating_sub(self.sent.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(left.min(PACE_LOOK));
         }
-        let due = Duration::from_secs_f64(self.bytes as f64 / self.bytes_per_second_max as f64);
-        std::thread::sleep(due.saturating_sub(self.began.elapsed()));
-        self.bytes += bytes as u64;
+        (self.sent, self.bytes) = (Instant::now(), bytes);
     }
 }
 
@@ -272,15 +284,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pace_is_kept_and_none_is_none() {
-        let mut pace = Pace::new(1000);
+    fn a_pace_is_kept_and_changes_while_somebody_waits() {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        let rate = Arc::new(AtomicU64::new(1000));
+        let of_pace = Arc::clone(&rate);
+        let mut pace = Pace::new(Box::new(move || of_pace.load(Ordering::Relaxed)));
         let began = Instant::now();
         for _ in 0..4 {
             pace.wait(100);
         }
         assert!(began.elapsed() >= Duration::from_millis(300));
-        let (mut pace, began) = (Pace::new(0), Instant::now());
+        rate.store(1, Ordering::Relaxed);
+        let changed = Arc::clone(&rate);
+        let change = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            changed.store(0, Ordering::Relaxed);
+        });
+        let began = Instant::now();
         (0..1000).for_each(|_| pace.wait(1 << 20));
-        assert!(began.elapsed() < Duration::from_millis(300));
+        assert!(
+            began.elapsed() >= Duration::from_millis(50),
+            "a hundred seconds by the old rate"
+        );
+        assert!(began.elapsed() < Duration::from_secs(20));
+        change.join().expect("it ends well");
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn answer(
         }
         std::future::ready(request.ok())
     });
-    let answers = seat.raft.stream_append(requests);
+    let answers = seat.current.raft().stream_append(requests);
     Box::pin(answers.map(move |answer| {
         let answer = answer.map_err(|fatal| Status::unavailable(fatal.to_string()))?;
         if let (Ok(_), Some(at)) = (&answer, came.pop()) {

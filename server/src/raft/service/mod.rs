@@ -22,8 +22,10 @@ use tokio::time::Instant;
 use tonic::metadata::MetadataMap;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::group::Shard;
+use super::current::Current;
+use super::dismissal;
 use super::identity::{Caller, Me};
+use super::node::Editor;
 use super::peers::FORMAT_VERSION;
 use super::snapshot::Images;
 use super::types::C;
@@ -46,11 +48,10 @@ pub trait Neighbours: Send + Sync {
 
 /// One shard's group, as peers reach it.
 pub(super) struct Seat {
-    pub raft: Shard,
+    pub current: Current,
+    pub editor: Editor,
     pub port: Arc<Port>,
     pub images: Arc<dyn Images>,
-    /// Until then no vote is granted: it may have been asked for one by a leader whose lease it forgot.
-    pub muted_until: Option<Instant>,
 }
 
 #[derive(Clone)]
@@ -111,7 +112,11 @@ impl Service {
         let (shard, vote) = wire::vote_from_wire(request.into_inner()).map_err(malformed)?;
         speaks_for(caller, vote.vote.leader_id.node_id)?;
         let seat = self.seat(shard)?;
-        if seat.muted_until.is_some_and(|until| Instant::now() < until) {
+        if seat
+            .current
+            .muted_until()
+            .is_some_and(|until| Instant::now() < until)
+        {
             return Err(Status::unavailable(
                 "it has just started, and a leader's lease may hold that it no longer knows of",
             ));
@@ -128,7 +133,7 @@ impl Service {
         speaks_for(caller, request.vote.leader_id.node_id)?;
         let seat = self.seat(shard)?;
         let heard = replica::Instant::now();
-        let answer = tokio::time::timeout(self.answer_max, seat.raft.append_entries(request)).await;
+        let answer = tokio::time::timeout(self.answer_max, seat.current.raft().append_entries(request)).await;
         let answer = answer
             .map_err(|_| Status::unavailable("the shard does not answer in time"))?
             .map_err(|fatal| Status::unavailable(fatal.to_string()))?;
@@ -225,7 +230,7 @@ impl peer_server::Peer for Service {
         request: Request<peer::VoteRequest>,
     ) -> Result<Response<peer::VoteResponse>, Status> {
         let (seat, request) = self.ballot(request)?;
-        answered(seat.raft.vote(request)).await
+        answered(seat.current.raft().vote(request)).await
     }
 
     async fn pre_vote(
@@ -233,7 +238,7 @@ impl peer_server::Peer for Service {
         request: Request<peer::VoteRequest>,
     ) -> Result<Response<peer::VoteResponse>, Status> {
         let (seat, request) = self.ballot(request)?;
-        answered(seat.raft.pre_vote(request)).await
+        answered(seat.current.raft().pre_vote(request)).await
     }
 
     async fn transfer_leader(
@@ -248,7 +253,7 @@ impl peer_server::Peer for Service {
                 "the leadership is meant for another node",
             ));
         }
-        answered(self.seat(shard)?.raft.handle_transfer_leader(transfer)).await
+        answered(self.seat(shard)?.current.raft().handle_transfer_leader(transfer)).await
     }
 
     async fn snapshot_progress(
@@ -276,9 +281,13 @@ impl peer_server::Peer for Service {
 
     async fn remove_replica(
         &self,
-        _: Request<peer::RemoveReplicaRequest>,
+        request: Request<peer::RemoveReplicaRequest>,
     ) -> Result<Response<peer::RemoveReplicaResponse>, Status> {
-        Err(Status::unimplemented("replicas are not dropped yet"))
+        let caller = caller(&request)?;
+        let (shard, vote, membership) = dismissal::read(request.into_inner()).map_err(malformed)?;
+        speaks_for(caller, vote.leader_id.node_id)?;
+        let removed = dismissal::heed(self.seat(shard)?, self.me.node, vote, membership).await?;
+        Ok(Response::new(peer::RemoveReplicaResponse { removed }))
     }
 
     async fn topology(

@@ -115,7 +115,7 @@ pub(super) async fn take(
     header: Header,
     stream: Streaming<peer::SnapshotRequest>,
 ) -> Result<peer::SnapshotResponse, Status> {
-    let vote = seat.raft.server_metrics().borrow_watched().vote;
+    let vote = seat.current.raft().server_metrics().borrow_watched().vote;
     if vote > header.vote {
         return Ok(peer::SnapshotResponse {
             vote: Some(vote.to_wire()),
@@ -140,7 +140,7 @@ pub(super) async fn take(
         meta,
         snapshot: Snapshot::Received(received),
     };
-    let answer = seat.raft.install_full_snapshot(vote, snapshot).await;
+    let answer = seat.current.raft().install_full_snapshot(vote, snapshot).await;
     // One that was not wanted is in nobody's place.
     let removed = tokio::task::spawn_blocking(move || std::fs::remove_file(file)).await;
     drop(removed);

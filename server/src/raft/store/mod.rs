@@ -131,6 +131,33 @@ impl Store {
         Ok(())
     }
 
+    /// For whom the shard has voted.
+    pub fn vote(&self) -> wal::Vote {
+        self.log().vote
+    }
+
+    /// Adds an entry behind all others, durably. No group is at work on it.
+    pub async fn add(&self, entry: EntryOf<C>) -> io::Result<()> {
+        let ticket = self.put_entry(entry).await?;
+        self.inner.lane.hasten();
+        self.safe_at(ticket, Safe::Durable).await
+    }
+
+    /// Voids all of the shard but its vote, durably. `image_goes`: its image is yet to go, and a start removes it; said
+    /// again without it when that is done. No group is at work on it.
+    pub async fn leave(&self, image_goes: bool) -> io::Result<()> {
+        let send = |lane: &Lane, shard, _| lane.leave(shard, image_goes);
+        let ticket = self.put(Vec::new(), send).await?;
+        {
+            let mut log = self.log();
+            log.recent.truncate(0);
+            (log.floor, log.purged, log.last) = (0, None, None);
+            (log.committed, log.committed_unsaved, log.membership) = (None, false, None);
+        }
+        self.inner.lane.hasten();
+        self.safe_at(ticket, Safe::Durable).await
+    }
+
     /// Bytes of entries that are kept in memory.
     pub fn recent_bytes(&self) -> usize {
         self.log().recent.bytes()

@@ -1,14 +1,17 @@
 //! Nodes of one process that replicate over loopback: real connections, real logs, owners without commands.
 
+mod dismissal;
 mod failover;
 mod membership;
 mod neighbours;
 mod owner;
+mod recovery;
 mod refusals;
 mod replication;
 mod secured;
 mod shelf;
 mod snapshots;
+mod streams;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,7 +29,7 @@ use super::identity::{Me, Roster, Token};
 use super::node::{Node, Replica, Settings, Timing};
 use super::placement::place;
 use super::service::Neighbours;
-use super::snapshot::{Held, Images, Received};
+use super::snapshot::{Before, Held, Images, Received};
 use super::store::open;
 use crate::image::{Arrivals, Exports};
 use crate::replica::Port;
@@ -52,6 +55,14 @@ impl Images for NoImages {
 
     fn install(&self, _: ShardId, _: Received) -> BoxFuture<'_, io::Result<()>> {
         Box::pin(async { Err(io::Error::other("no image is installed here")) })
+    }
+
+    fn forget(&self, _: ShardId, before: Before) -> BoxFuture<'_, io::Result<()>> {
+        Box::pin(async {
+            tokio::task::spawn_blocking(before)
+                .await
+                .map_err(io::Error::other)?
+        })
     }
 
     fn exports(&self) -> Option<Exports> {

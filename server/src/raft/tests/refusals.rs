@@ -15,14 +15,14 @@ use super::*;
 use crate::raft::identity::Stamp;
 
 /// A call to node 1 as somebody.
-fn stamped<T>(as_whom: &Me, message: T) -> Request<T> {
+pub fn stamped<T>(as_whom: &Me, message: T) -> Request<T> {
     let mut request = Request::new(message);
     let stamp = Stamp::new(as_whom, NodeId(1)).call(Request::new(()));
     *request.metadata_mut() = stamp.expect("it is stamped").metadata().clone();
     request
 }
 
-async fn client(machine: &Machine) -> PeerClient<Channel> {
+pub async fn client(machine: &Machine) -> PeerClient<Channel> {
     let endpoint = Endpoint::from_shared(format!("http://{}", machine.address)).expect("an address");
     PeerClient::new(endpoint.connect().await.expect("it listens"))
 }
@@ -209,6 +209,17 @@ fn a_message_that_is_too_large_is_not_read() {
             Err(refused) => Err(refused),
         };
         assert!(!matches!(answer, Ok(Some(_))), "{answer:?}");
+        // A call with one answer says why.
+        let host = peer::TopologyNode {
+            client_host: "h".repeat(65 << 20),
+            ..peer::TopologyNode::default()
+        };
+        let table = peer::TopologyRequest {
+            nodes: vec![host],
+            ..peer::TopologyRequest::default()
+        };
+        let refused = client.topology(stamped(&me(2, 1), table)).await;
+        assert_eq!(refused.expect_err("it is too large").code(), Code::OutOfRange);
     });
     assert_eq!(machine.node().status()[0].last_log, last);
     cluster.commit(ShardId(0), &payloads("as before", 10));

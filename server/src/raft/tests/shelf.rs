@@ -14,7 +14,7 @@ use ruvio_core::image::window::{Entries, Entry, Failure};
 use ruvio_core::keyspace::{Shard, kind};
 
 use crate::image::{Arrivals, Exports, Image};
-use crate::raft::snapshot::{Held, Images, Received};
+use crate::raft::snapshot::{Before, Held, Images, Received};
 use crate::raft::store::Store;
 use crate::raft::wire;
 use crate::wal::{LogId, LogIndex, ShardId};
@@ -181,6 +181,17 @@ impl Images for Shelf {
         self.note(shard);
         self.installed.fetch_add(1, Ordering::AcqRel);
         Box::pin(async move { installed.map(|_| ()) })
+    }
+
+    fn forget(&self, shard: ShardId, before: Before) -> BoxFuture<'_, io::Result<()>> {
+        Box::pin(async move {
+            tokio::task::spawn_blocking(before)
+                .await
+                .map_err(io::Error::other)??;
+            self.image.forget(shard).map_err(io::Error::other)?;
+            self.note(shard);
+            Ok(())
+        })
     }
 
     fn exports(&self) -> Option<Exports> {

@@ -13,7 +13,13 @@ pub fn rows_to_wire(table: &Table) -> (Vec<peer::TopologyNode>, Vec<peer::Topolo
     let shards = (0..)
         .zip(&table.rows)
         .map(|(number, row)| shard_to_wire(number, row));
-    (table.nodes.values().map(node_to_wire).collect(), shards.collect())
+    let removed = table.removed.iter().map(|node| peer::TopologyNode {
+        node: node.0,
+        state: peer::NodeState::Removed.into(),
+        ..peer::TopologyNode::default()
+    });
+    let nodes = table.nodes.values().map(node_to_wire).chain(removed);
+    (nodes.collect(), shards.collect())
 }
 
 fn node_to_wire(node: &Node) -> peer::TopologyNode {
@@ -61,7 +67,10 @@ pub fn table_from_wire(
     }
     let mut table = Table::new(NodeId(0), shards);
     for node in nodes {
-        table.merge_node(node_from_wire(node)?);
+        match node.state == i32::from(peer::NodeState::Removed) {
+            true => table.remove_node(NodeId(node.node)),
+            false => table.merge_node(node_from_wire(node)?),
+        };
     }
     for row in rows {
         let number = shard(row.shard)?.0;
@@ -136,6 +145,7 @@ mod tests {
             is_alive: true,
             ..Node::default()
         });
+        table.remove_node(NodeId(7));
         let row = Row {
             term: 9,
             membership: 2,

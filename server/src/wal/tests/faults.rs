@@ -25,11 +25,13 @@ fn fault_at(call: u64, fault: Fault, sync: SyncMode, power: bool) -> bool {
         rig.disk.crash(call);
     }
     let recovery = recover(&rig.disk).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let unfinished: Vec<_> = recovery.unfinished.iter().map(|(shard, _)| *shard).collect();
     let mut places = [0; 2];
     for (lane, (book, settled)) in rig.books.iter().zip(&mut places).enumerate() {
         let found = images(&recovery, lane);
         *settled = book
-            .place(&found, book.durable)
+            .place(&found, Some(&unfinished), book.durable)
+            .or_else(|| book.place(&found, None, book.durable))
             .unwrap_or_else(|| panic!("{what}: lane {lane}: {} promised, found {found:#?}", book.durable));
     }
     // What was read back after a failed sync must not have been in memory alone.
@@ -42,7 +44,7 @@ fn fault_at(call: u64, fault: Fault, sync: SyncMode, power: bool) -> bool {
     rig.disk.crash(call + 1);
     let again = recover(&rig.disk).unwrap_or_else(|error| panic!("{what}, again: {error}"));
     for (lane, (book, settled)) in rig.books.iter().zip(places).enumerate() {
-        let place = book.place(&images(&again, lane), settled);
+        let place = book.place(&images(&again, lane), None, settled);
         assert_eq!(place, Some(settled), "{what}: what was read is there for good");
     }
     reached

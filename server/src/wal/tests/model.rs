@@ -62,6 +62,7 @@ impl Book {
         };
         image.state.apply(&record).expect("the client keeps the order");
         match sent.kind {
+            Kind::Leave if sent.id.index.0 > 0 => image.entries.clear(),
             Kind::Truncate => {
                 image.entries.split_off(&sent.id.index.0);
             }
@@ -83,11 +84,15 @@ impl Book {
         images
     }
 
-    /// How many records `found` is the state of, which has to be at least `promised`.
-    pub fn place(&self, found: &Images, promised: usize) -> Option<usize> {
+    /// How many records `found` is the state of, which has to be at least `promised`. `unfinished`: shards whose last parts
+    /// have no end, where that matters.
+    pub fn place(&self, found: &Images, unfinished: Option<&[ShardId]>, promised: usize) -> Option<usize> {
         let mut images = self.images(promised);
         for count in promised..=self.sent.len() {
-            if same(&without_unfinished(&images), found) {
+            let is_open = |(shard, image): (&ShardId, &Image)| {
+                unfinished.is_none_or(|all| image.state.open.is_some() == all.contains(shard))
+            };
+            if same(&without_unfinished(&images), found) && images.iter().all(is_open) {
                 return Some(count);
             }
             if let Some(sent) = self.sent.get(count) {
@@ -99,7 +104,7 @@ impl Book {
 }
 
 /// What a start makes of it: parts count with their end alone.
-fn without_unfinished(images: &Images) -> Images {
+pub fn without_unfinished(images: &Images) -> Images {
     let mut images = images.clone();
     for image in images.values_mut() {
         if let Some(first) = image.state.take_unfinished() {
@@ -258,6 +263,7 @@ impl Rig {
             Kind::Purge => to.purge(shard, id),
             Kind::Committed => to.save_committed(shard, id),
             Kind::Membership => to.save_membership(shard, id, payload),
+            Kind::Leave => to.leave(shard, payload == [1]),
             Kind::Open | Kind::Mark => unreachable!("the log's own"),
         };
         let ticket = result.map_err(|refused| refused.why)?;
@@ -290,7 +296,8 @@ impl Rig {
         // The image takes in nothing whose end is missing.
         let whole = state.whole().0.saturating_sub(state.purged.index.0);
         let id = LogId::new(3, 1, state.last.0);
-        let (kind, id, payload) = match dice.below(16) {
+        let kind = if dice.below(40) == 0 { 16 } else { dice.below(16) };
+        let (kind, id, payload) = match kind {
             0 if held > 0 => {
                 let from = state.last.0 - dice.below(held.min(4));
                 (Kind::Truncate, LogId::new(0, 0, from), vec![])
@@ -307,6 +314,10 @@ impl Rig {
             4 => (Kind::Committed, id, vec![]),
             5 => (Kind::Membership, id, vec![dice.below(256) as u8; 40]),
             6 => (Kind::RaftEntry, LogId::new(4, 2, id.index.0 + 1), vec![1, 2, 3]),
+            16 => match dice.below(2) {
+                0 => (Kind::Leave, LogId::default(), vec![0]),
+                _ => (Kind::Leave, LogId::new(0, 0, 1), vec![1]),
+            },
             8 | 9 => (Kind::Part, LogId::new(3, 1, id.index.0 + 1), vec![b'p'; 300]),
             7 => return self.send_entry(lane, shard.0, 5000),
             _ => return self.send_entry(lane, shard.0, dice.below(900) as usize),
