@@ -20,7 +20,7 @@ use crate::server::usage::Cpu;
 use crate::server::{DIRECTORY_PREFIX, orphan_safe};
 
 pub use etcd::Etcd;
-pub use ruvio::Ruvio;
+pub use ruvio::{Ruvio, Shard};
 pub use valkey::Valkey;
 
 pub const NODES: usize = 3;

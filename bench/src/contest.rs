@@ -33,6 +33,8 @@ pub struct Settings {
     pub keys_max: u64,
     /// How often P6 kills a leader.
     pub kills: usize,
+    /// How long P6 loads a cluster in which nothing happens.
+    pub steady: Duration,
 }
 
 /// One measured run of one side.

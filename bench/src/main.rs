@@ -51,6 +51,9 @@ struct Arguments {
     /// How often P6 kills a leader, and as often one hands over.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1000))]
     kills: u64,
+    /// Seconds of full load in which P6 looks for elections that nothing caused.
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    steady: u64,
     /// Where the tables go.
     #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/results"))]
     out: PathBuf,
@@ -136,6 +139,7 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
         time,
         keys_max: arguments.keys_max,
         kills: arguments.kills as usize,
+        steady: Duration::from_secs(arguments.steady),
     })
 }
 

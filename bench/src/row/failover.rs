@@ -11,12 +11,14 @@ use crate::cluster::{NODES, Node, Ruvio, wait_for};
 use crate::contest::{Pair, Settings};
 use crate::load::Latencies;
 use crate::report::{Line, Report, Target};
-use crate::row::replicated::load_average;
+use crate::row::replicated::{load, load_average};
 use crate::server::usage::Cpu;
 use writers::{Seen, Writers};
 
 const WRITERS: usize = 8;
 const SHARDS: usize = 6;
+/// Of the load that nothing disturbs.
+const CONNECTIONS: usize = 50;
 const FAILOVER_MS: f64 = 1500.0;
 const HAND_OVER_MS: f64 = 50.0;
 /// Shards, and what each node of an idle cluster may use of a core, in percent.
@@ -41,6 +43,7 @@ pub(super) fn run(settings: &Settings) -> Result<Report> {
     for routed in [false, true] {
         lines.extend(hand_overs(&cluster, settings.kills, routed)?);
     }
+    lines.push(steady(&cluster, settings.steady)?);
     lines.extend(kills(&mut cluster, settings.kills)?);
     let loads = pair(load_before, load_average());
     let line = Line::new(
@@ -82,6 +85,20 @@ fn idle(settings: &Settings, shards: usize, percent: f64) -> Result<Line> {
         pair(least, most),
         Some(Target::AtMost(percent)),
     ))
+}
+
+/// Leaderships that change though nothing happens but load.
+fn steady(cluster: &Ruvio, time: Duration) -> Result<Line> {
+    let before = cluster.terms()?;
+    let outcome = load(&cluster.shards(0)?, CONNECTIONS, 0, time)?;
+    let changes = cluster.terms()? - before;
+    let per_second = outcome.writes() as f64 / outcome.elapsed.as_secs_f64();
+    let what = format!(
+        "{} s of full load, {CONNECTIONS} connections: elections",
+        time.as_secs()
+    );
+    let line = Line::new(&what, "", pair(0.0, changes as f64), Some(Target::AtMost(0.0)));
+    Ok(line.note(format!("{per_second:.0} writes/s")))
 }
 
 /// Durations of events, as lines.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::cluster::{Etcd, Node, Ruvio, Valkey, sync_times};
+use crate::cluster::{Etcd, Node, Ruvio, Shard, Valkey, sync_times};
 use crate::contest::{Pair, Settings, median};
 use crate::load::lanes::{self, Lane, Outcome, Plan};
 use crate::report::{Line, Report, Target};
@@ -165,10 +165,16 @@ impl Clusters {
     }
 }
 
-/// Each connection writes to one shard, at its leader.
 fn ruvio_turn(cluster: &Ruvio, connections: usize, seed: u64, time: Duration) -> Result<Figure> {
     let shards = cluster.shards(0)?;
     let leader = shards.first().and_then(|shard| cluster.index_of(shard.leader));
+    turn(&cluster.nodes, leader.context("who leads")?, || {
+        load(&shards, connections, seed, time)
+    })
+}
+
+/// Connections that each write to one shard, at its leader.
+pub(super) fn load(shards: &[Shard], connections: usize, seed: u64, time: Duration) -> Result<Outcome> {
     let lanes: Vec<Lane> = shards
         .iter()
         .cycle()
@@ -184,9 +190,7 @@ fn ruvio_turn(cluster: &Ruvio, connections: usize, seed: u64, time: Duration) ->
         wait: false,
         seed,
     };
-    turn(&cluster.nodes, leader.context("who leads")?, || {
-        lanes::run(&plan, time)
-    })
+    lanes::run(&plan, time)
 }
 
 fn etcd_turn(cluster: &Etcd, connections: usize, time: Duration) -> Result<Figure> {
