@@ -122,10 +122,13 @@ fn whatever_happens_the_promises_hold() {
     holds("two writes", two);
 }
 
+/// Takes a rule away.
+type Breakage = fn(&mut Rules);
+
 /// One rule is taken away: a promise has to break.
 #[test]
 fn without_any_one_of_the_rules_something_goes_wrong() {
-    let cases: [(&str, fn(&mut Rules), Bounds); 16] = [
+    let cases: [(&str, Breakage, Bounds); 16] = [
         (
             "the lease is not looked at",
             |rules| rules.the_lease_is_looked_at = false,
