@@ -132,9 +132,9 @@ pub struct Reloading {
     /// The users in aclfile.
     #[arg(long)]
     pub acl: bool,
-    /// The certificates.
+    /// The certificates of the nodes.
     #[arg(long)]
-    pub tls: bool,
+    pub certificates: bool,
 }
 
 #[derive(Args, Debug)]

@@ -68,12 +68,12 @@ fn describe(node: &Address, answer: &ApplyConfigResponse, dry_run: bool) -> Stri
 
 pub async fn reload(caller: &Caller, nodes: &[Address], wish: &Reloading) -> anyhow::Result<String> {
     ensure!(
-        wish.acl || wish.tls,
-        "say what to read again: --acl, --tls or both"
+        wish.acl || wish.certificates,
+        "say what to read again: --acl, --certificates or both"
     );
     let request = ReloadRequest {
         acl: wish.acl,
-        tls: wish.tls,
+        tls: wish.certificates,
     };
     let (mut said, mut failed) = (String::new(), false);
     for node in nodes {
